@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
 
-// The threads of a store read TypeScript: stripped and compiled once for all tests, not at every opening.
+// A store's threads load TypeScript. The cache strips and compiles it once for all tests, not at every opening.
 process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/perdure');
 
 const second = 1000;
@@ -30,15 +30,15 @@ export default defineConfig(({ mode }) => {
       hookTimeout: suite.testTimeout,
       env: {
         PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills),
-        // Only the pooler's contract has random properties there, and the same engine has shown them without it.
+        // In this mode only the pooler's contract has random properties, and the test suite runs them without a pooler.
         ...(mode === 'slow' && { PERDURE_PROPERTY_RUNS: process.env.PERDURE_PROPERTY_RUNS ?? '5' }),
       },
       sequence: { sequencer: LongestFirst },
       pool: 'forks',
-      // Much of a test is waiting for disks, timeouts and other processes: three at once keep two cores busy.
+      // Tests spend much time waiting for disks, timeouts and other processes: three at once keep two cores busy.
       maxWorkers: mode === 'soak' ? 1 : Math.ceil(availableParallelism() * 1.5),
-      // Threads that read TypeScript come and go by the hundred, and V8 may then end the process while it compiles the same glue code
-      // for WebAssembly again (nodejs/node#64500): let it never do so.
+      // Hundreds of threads load TypeScript. V8 may crash the process when it recompiles the same WebAssembly glue
+      // code (nodejs/node#64500), so this budget prevents the recompilation.
       execArgv: ['--wasm-wrapper-tiering-budget=2000000000'],
       globalSetup: ['test/support/postgres/postgres-server.ts', 'test/support/stores/data-folder.ts'],
     },

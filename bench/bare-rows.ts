@@ -18,22 +18,22 @@ const messageOf = ({ role, content }: MessageInput, id: string) => ({
 const payloadOf = (message: MessageInput): Uint8Array =>
   Buffer.from(JSON.stringify({ message: messageOf(message, `msg_${'0'.repeat(26)}`) }));
 
-/** As in our stores: of what shares a transaction, no more than this is compressed. */
+/** As in our stores: at most this much of one transaction is compressed. */
 const maxCompressBytes = 64 * 1024;
 
-/** Rows of one or several sessions. */
+/** Makes rows of one or several sessions. */
 export class BareRows {
   readonly #seqs = new Map<string, number>();
   #hash = genesisHash;
 
-  /** Everything in it is made beforehand. */
+  /** Makes everything in the row beforehand. */
   rowOf(session: string, message: MessageInput): BareRow {
     const opensTurn = message.role === 'user';
     const payload = payloadOf(message);
     return { session, seq: this.#next(session), opensTurn, salt: randomBytes(16), hash: randomBytes(32), payload };
   }
 
-  /** Validated, encoded, hashed and compressed, as every row that we store must be. */
+  /** Validates, encodes, hashes and compresses, as our stores must for every row. */
   makeAll(group: readonly { readonly session: string; readonly message: MessageInput }[]): readonly BareRow[] {
     let bytes = 0;
     return group.map(({ session, message: input }) => {

@@ -9,7 +9,7 @@ export interface Bench {
   readonly histories: Histories;
   /** Fewer rounds and shorter histories. */
   readonly quick: boolean;
-  /** Turns of the histories to look at, rising. */
+  /** The lengths of the histories in turns, ascending. */
   readonly turns: readonly number[];
   progress(what: string): void;
 }

@@ -5,7 +5,7 @@ export interface BlobTable extends Blobs {
   close(): Promise<void>;
 }
 
-/** Blobs in a SQLite file as our store keeps them, in a thread: zstd, WAL, every batch synced to disk. */
+/** Stores blobs in a SQLite file as our store does, in a thread: zstd, WAL, every batch synced to disk. */
 export const openBlobTable = (file: string): BlobTable => {
   const worker = new Worker(new URL('./blob-table-thread.ts', import.meta.url), { workerData: { file } });
   const waiting = new Map<number, (value: unknown) => void>();

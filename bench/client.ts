@@ -5,7 +5,7 @@ import type { Follow, Load } from './http-client.ts';
 
 const program = fileURLToPath(new URL('./http-client.ts', import.meta.url));
 
-/** Of servers, in a process of its own. */
+/** A client of servers, in a separate process. */
 export class Client {
   readonly #child = fork(program, { execArgv: [] });
   readonly #seen = new Map<string, (at: bigint) => void>();
@@ -30,7 +30,7 @@ export class Client {
     this.#child.send({ kind: 'follow', ...work } satisfies Follow);
   }
 
-  /** When it had the event, by the machine's one monotonic clock. */
+  /** When the client had the event, by the machine's one monotonic clock. */
   seen(url: string, seq: number): Promise<bigint> {
     return new Promise((resolve) => this.#seen.set(`${url} ${seq}`, resolve));
   }

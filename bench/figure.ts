@@ -1,6 +1,6 @@
 export type Unit = 'ms' | 'x' | '%' | 'B' | '/s' | '';
 
-/** What a figure should be; a figure without a target is there to explain others. */
+/** The target of a figure. A figure without a target only explains others. */
 export interface Target {
   readonly atLeast?: number;
   readonly atMost?: number;
@@ -12,15 +12,15 @@ export interface Figure {
   readonly value: number;
   readonly unit: Unit;
   readonly target?: Target;
-  /** Where the value comes from. */
+  /** How the value came about. */
   readonly detail?: string;
 }
 
-/** A figure and where it was taken. */
+/** A figure with its case and engine. */
 export interface Result extends Figure {
   readonly case: string;
   readonly engine: string;
-  /** Absent without a target. */
+  /** Absent if there is no target. */
   readonly ok?: boolean;
 }
 

@@ -13,7 +13,7 @@ import { realContent } from './workload.ts';
 const changedCount = 20;
 const filesPerFolder = 20;
 const nanosPerMs = 1e6;
-/** Neither git nor we trust what was changed in the moment in which it is read; and by then our last scan is saved. */
+/** Long enough that neither git nor we distrust recent file times, and that our last scan is saved. */
 const settleMs = 700;
 
 const pathOf = (index: number): string => {
@@ -30,7 +30,7 @@ const makeTree = (folder: string, fileCount: number): void => {
   }
 };
 
-/** Others in each round, all over the tree. */
+/** Changes different files in each round, all over the tree. */
 const change = (folder: string, fileCount: number, round: number): void => {
   for (let each = 0; each < changedCount; each++) {
     const index = (round * 131 + each * (fileCount / changedCount)) % fileCount;
@@ -38,7 +38,7 @@ const change = (folder: string, fileCount: number, round: number): void => {
   }
 };
 
-/** A git directory of its own, as for the same purpose. Everything in one process where git can. */
+/** A separate git directory, used for snapshots. Runs everything in one process where git can. */
 class Git {
   readonly #env: NodeJS.ProcessEnv;
 
@@ -78,7 +78,7 @@ interface Times {
 }
 const newTimes = (): Times => ({ ours: [], git: [] });
 
-/** Whoever is second may find less to be done, or more to wait for: they take turns. */
+/** Alternates who goes first, because the second may find less to do, or more to wait for. */
 const inTurns = async (
   round: number,
   times: Times,
@@ -103,13 +103,13 @@ const figureOf = (
 });
 
 interface LoopUse {
-  /** The most CPU time that the thread took between two looks at its timers. */
+  /** The most CPU time that the thread took between two checks of its timers. */
   readonly turnMs: number;
   readonly p99: number;
   readonly max: number;
 }
 
-/** What our own work costs the event loop, and what it then waits for. */
+/** Measures how much our work delays the event loop. */
 class LoopWatch {
   readonly #delay = monitorEventLoopDelay({ resolution: 1 });
   readonly #timer: NodeJS.Timeout;
@@ -146,7 +146,7 @@ class FilesBench {
   readonly #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'));
   readonly #loops: LoopUse[] = [];
   #places = 0;
-  /** The same twice, so that neither sees what the other did. */
+  /** Two identical trees, so that neither side sees the other's effects. */
   readonly #tree = this.#newPlace();
   readonly #treeOfGit = this.#newPlace();
   #blobs: BlobTable | undefined;
@@ -250,7 +250,7 @@ class FilesBench {
     return { snapshot, restore, walked: median(walked) };
   }
 
-  /** Nothing is removed meanwhile: on ext4 a new file takes the longer, the more were removed nearby in the last minutes. */
+  /** Removes nothing meanwhile, because ext4 creates files more slowly after recent removals nearby. */
   async #fork(rounds: number): Promise<Times> {
     const blobs = this.#blobs!;
     const { root } = await this.#worktrees.snapshot(this.#ours, blobs);
@@ -270,7 +270,7 @@ class FilesBench {
   }
 }
 
-/** Against real git on the same tree: `git add -A && git write-tree` in a git directory of its own. */
+/** Compares with real git on the same tree: `git add -A && git write-tree` in a separate git directory. */
 export const filesCost = async (quick: boolean): Promise<readonly Figure[]> => {
   const worktrees = new Worktrees();
   const bench = new FilesBench(worktrees, quick ? 1000 : 10_000);

@@ -1,4 +1,4 @@
-/** Follows a session and tells the parent process when it saw which event. */
+/** Follows a session and reports to the parent process when it saw which event. */
 const [url, store, id] = process.argv.slice(2);
 const { openRuntime } = (await import(url!)) as typeof import('../src/index.ts');
 const runtime = await openRuntime({ store: store! });

@@ -3,19 +3,19 @@ import type { Engine, Place } from './engines/engine.ts';
 import type { Library } from './library.ts';
 import { type Content, oneTurn, realContent } from './workload.ts';
 
-/** A database with one session of so many turns, and what its events take as JSON. */
+/** A database with one session of that many turns, and the size of its events as JSON. */
 export interface History {
   readonly place: Place;
   readonly session: string;
   readonly turns: number;
-  /** Lines of JSON as readers get them, header and payload. */
+  /** The size of the events as lines of JSON, header and payload, as readers get them. */
   readonly jsonBytes: number;
   readonly payloadBytes: number;
-  /** What it added to the empty database, on disk, before any other case touched it. */
+  /** The bytes that the session added to the empty database on disk, before any other case touched it. */
   readonly diskBytes: number;
 }
 
-/** Long ones would take minutes turn by turn; a few turns in an append leave the same rows. */
+/** Writing long histories turn by turn would take minutes; several turns in one append leave the same rows. */
 const turnsPerAppend = (turns: number): number => (turns > 1000 ? 4 : 1);
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
@@ -52,7 +52,7 @@ export const writeHistory = async (
   return { place, turns, ...written, diskBytes: (await place.bytes()) - emptyBytes };
 };
 
-/** Histories that several cases look at, each written once. */
+/** Histories shared by several cases, each written once. */
 export class Histories {
   readonly #write: (turns: number) => Promise<History>;
   readonly #written = new Map<number, Promise<History>>();

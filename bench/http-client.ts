@@ -1,4 +1,7 @@
-/** Asks a server from a process of its own. Each message is one piece of work, and is answered by one or, when it follows a stream, by many. */
+/**
+ * Sends requests to a server from a separate process. Each message is one task; it gets one answer, or many if it
+ * follows a stream.
+ */
 import { Agent, get, request } from 'node:http';
 
 export interface Load {

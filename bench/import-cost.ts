@@ -9,7 +9,7 @@ import { median, timeOf } from './statistics.ts';
 const run = promisify(execFile);
 const source = new URL('../src/index.ts', import.meta.url).href;
 
-/** What `import 'perdure'` adds to a script that does nothing. */
+/** The time that `import 'perdure'` adds to an empty script. */
 export const importCost = async (url: string, quick: boolean): Promise<readonly Figure[]> => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const scripts = { empty: '', built: `import '${url}';`, source: `import '${source}';` };

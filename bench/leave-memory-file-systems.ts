@@ -2,7 +2,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** What is kept in memory has no durability to pay for. */
+/** Files on an in-memory file system would cost nothing to sync. */
 export const leaveMemoryFileSystems = (): void => {
   const tmpfs = 0x01021994;
   if (statfsSync(tmpdir()).type !== tmpfs) return;

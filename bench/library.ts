@@ -6,7 +6,7 @@ import { bundle } from '../scripts/build.ts';
 type Exported = Pick<typeof import('../src/index.ts'), 'defineAgent' | 'defineTool' | 'openRuntime'>;
 
 export interface Library extends Exported {
-  /** Of the built entry, for other processes. */
+  /** The URL of the built entry, for other processes. */
   readonly url: string;
   remove(): Promise<void>;
 }
@@ -14,8 +14,8 @@ export interface Library extends Exported {
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Builds what a user installs and measures that: run from the checkout, every process and thread would first strip types. It stands below
- * node_modules, where it finds its dependencies.
+ * Builds and measures what a user installs, because from the checkout every process and thread would first strip
+ * types. The build goes below node_modules, where it finds its dependencies.
  */
 export const buildLibrary = async (): Promise<Library> => {
   const folder = join(root, 'node_modules', '.cache', `perdure-bench-${process.pid}`);

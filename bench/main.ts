@@ -31,7 +31,7 @@ const engines: Record<EngineName, () => Promise<Engine>> = { sqlite: sqliteEngin
 const results: Result[] = [];
 const failed: string[] = [];
 
-/** What fails takes no figure of the others away. */
+/** A failing case does not affect the figures of the others. */
 const measure = async (name: string, engine: string, figures: () => Promise<readonly Figure[]>): Promise<void> => {
   try {
     for (const figure of await figures()) results.push(resultOf(name, engine, figure));
@@ -44,13 +44,13 @@ const measure = async (name: string, engine: string, figures: () => Promise<read
 const runEngine = async (library: Library, name: EngineName): Promise<void> => {
   const cases = Object.entries(engineCases).filter(([each]) => (options.cases as readonly string[]).includes(each));
   if (cases.length === 0) return;
-  const tell = (what: string) => progress(`${name}: ${what}`);
-  tell('start');
+  const report = (what: string) => progress(`${name}: ${what}`);
+  report('start');
   const engine = await engines[name]();
-  const histories = new Histories(library, engine, tell);
+  const histories = new Histories(library, engine, report);
   const { quick } = options;
   const turns = quick ? [100, 1000] : [100, 1000, 10_000];
-  const bench: Bench = { library, engine, histories, quick, turns, progress: tell };
+  const bench: Bench = { library, engine, histories, quick, turns, progress: report };
   try {
     for (const [each, figures] of cases) await measure(each, name, () => figures(bench));
     await histories.remove();
@@ -88,6 +88,6 @@ if (options.json) {
   );
 }
 if (failed.length > 0) {
-  console.error(`not measured: ${failed.join(', ')}; what went wrong stands above`);
+  console.error(`not measured: ${failed.join(', ')}; see the errors above`);
   process.exitCode = 1;
 }

@@ -1,4 +1,7 @@
-/** Opens a session to its next context in a process of its own, and prints when it had come how far, in ms from its start. */
+/**
+ * Opens a session up to its next context in a separate process, and prints when it reached each stage, in ms from its
+ * start.
+ */
 const [url, store, id] = process.argv.slice(2);
 const { openRuntime } = (await import(url!)) as typeof import('../src/index.ts');
 const imported = performance.now();

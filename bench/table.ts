@@ -12,7 +12,7 @@ const cellsOf = (result: Result): readonly string[] => [
   result.detail ?? '',
 ];
 
-/** A table that reads well in a terminal and is Markdown as well. */
+/** A table that is readable in a terminal and is also Markdown. */
 export const tableOf = (results: readonly Result[]): string => {
   const rows = [heads, ...results.map(cellsOf)];
   const widths = heads.map((_, column) => Math.max(3, ...rows.map((cells) => cells[column]!.length)));

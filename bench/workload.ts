@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { MessageInput } from '../src/index.ts';
 
-/** What an agent at work writes: prose for people, source for tools. */
+/** The text that a working agent writes: prose for people, source for tools. */
 export interface Content {
   readonly name: string;
   prose(bytes: number): string;
@@ -27,7 +27,7 @@ const characterAt = (text: Buffer, near: number): number => {
   return at;
 };
 
-/** Texts as if read from a file: by a stride that meets every place before it comes to the same one again. */
+/** Slices of a text, as if read from a file. The stride visits every position before any repeats. */
 const slicer = (text: Buffer, stride: number): ((bytes: number) => string) => {
   let at = 0;
   return (bytes) => {
@@ -43,7 +43,7 @@ export const realContent = (): Content => ({
   source: slicer(textOf('{src,test,scripts,bench}/**/*.ts', '*.md'), 104_729),
 });
 
-/** What no compression can make smaller than three quarters. */
+/** Text that no compression makes smaller than three quarters. */
 export const randomContent = (): Content => {
   const noise = (bytes: number) =>
     randomBytes(Math.ceil((bytes * 3) / 4))
@@ -59,7 +59,7 @@ const answerBytes = 1500;
 const inputBytes = 300;
 const outputBytes = 4096;
 
-/** A user's message, so that it may follow anything; it opens a turn. */
+/** A user's message, which may follow any event; it opens a turn. */
 export const oneEvent = (content: Content): MessageInput => ({ role: 'user', content: content.source(eventBytes) });
 
 let calls = 0;

@@ -25,4 +25,4 @@ for await (const { seq, turn, type, actor } of session.events()) {
   console.log(`  ${String(seq).padStart(2)}  turn ${turn}  ${type.padEnd(17)}  ${actor}`);
 }
 const { ok } = await session.verify();
-console.log(ok ? 'Its hash chain holds.' : 'Somebody changed it.');
+console.log(ok ? 'Its hash chain holds.' : 'The log was changed.');

@@ -1,4 +1,7 @@
-/** A coding agent: it runs a failing test, mends the code and runs it again, in a worktree of its own. With a key, a real model does. */
+/**
+ * A coding agent: it runs a failing test, fixes the code and runs the test again, in its own worktree. With a key, a
+ * real model does this.
+ */
 import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +17,7 @@ await writeFile(
   '[ "$(PORT=8080 sh port.sh)" = 8080 ] && echo passed || { echo failed; exit 1; }\n',
 );
 
-/** Stands for a model, so that this runs without one. */
+/** Stands in for a model, so that this runs without one. */
 const mender = defineScript({
   name: 'mender',
   steps: [
@@ -42,13 +45,14 @@ const coder = defineAgent({
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, data: folder.path, agents: [coder], models: { scripts: [mender] } });
 await runtime.worker().start();
-const session = await runtime.sessions.open({ agent: coder, files: { from: project } }); // a copy: yours stays as it is
+const session = await runtime.sessions.open({ agent: coder, files: { from: project } }); // a copy: your files stay unchanged
 const run = await session.send('Make the test pass.');
 
 for await (const event of run.events()) {
   if (event.type === 'tool.called') console.log(`→ ${event.payload.tool} ${JSON.stringify(event.payload.input)}`);
   if (event.type !== 'approval.requested') continue;
-  // Commands run in a sandbox. On a host that has none a person is asked first: of the script you know what it does.
+  // Commands run in a sandbox. On a host without one a person must approve; this script's commands are known to be
+  // safe.
   if (model !== 'scripted/mender') break;
   await session.approve(event.payload.approval);
 }

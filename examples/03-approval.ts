@@ -1,4 +1,4 @@
-/** A run asks before it deploys and waits while nobody works on it. Ann allows it from elsewhere, and it goes on. */
+/** A run asks before it deploys, and waits without a worker. Ann approves it from elsewhere, and it continues. */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ const deploy = defineTool({
   name: 'deploy',
   description: 'Puts a version into production.',
   input: z.object({ version: z.string() }),
-  approval: { notRequester: true }, // an approver or admin, and not whoever asked for it
-  effects: 'once', // after a crash it is not run again
+  approval: { notRequester: true }, // an approver or admin, but not the requester
+  effects: 'once', // after a crash it does not run again
   execute: ({ version }) => `${version} is live`,
 });
 const script = defineScript({
@@ -25,7 +25,7 @@ const releaser = defineAgent({ name: 'releaser', version: 1, model: 'scripted/re
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-approval-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-/** Three of them, one after another: each could be a process on another machine. */
+/** Three runtimes, one after another. Each could be a process on another machine. */
 const open = () => openRuntime({ store, agents: [releaser], models: { scripts: [script] } });
 
 const askAsBob = async () => {

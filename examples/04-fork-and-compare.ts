@@ -1,4 +1,4 @@
-/** One session, forked at a turn and led two ways: what was decided differently, and why. */
+/** One session, forked at a turn and continued in two ways: which decisions differ, and why. */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { decideTool, rememberTool } from 'perdure/tools';
 
 const remember = (key: string, value: string) => ({ tool: 'remember', input: { key, value } });
 const decide = (what: string, why: string) => ({ tool: 'decide', input: { id: 'database', what, why } });
-/** Stands for a model: what it does depends on what it is asked. */
+/** Stands in for a model: its answer depends on the question. */
 const script = defineScript({
   name: 'architect',
   everyTurn: true,

@@ -1,4 +1,4 @@
-/** State of your own under a schema: commits are checked before they are stored, can be asked for later, and taken back. */
+/** Your own state under a schema: commits are checked before they are stored, can be queried later, and reverted. */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,4 +46,4 @@ for (const { turn, entries, actor, why } of await session.commits({ path: '/own/
   console.log(`  turn ${turn}  ${entries.join(' ').padEnd(12)}  ${actor}: ${why}`);
 }
 await session.revert(placed!.seq, { why: 'changed their mind' });
-console.log(`Taken back: it is a ${(await order()).status} again, and the log still tells that it was placed.`);
+console.log(`Taken back: it is a ${(await order()).status} again, and the log still shows that it was placed.`);

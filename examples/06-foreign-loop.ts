@@ -1,4 +1,4 @@
-/** A loop that is not ours, with every tool call on record: it is given tracked tools, and is not changed. */
+/** A foreign loop with every tool call on record: it gets tracked tools, and needs no change. */
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const plainTools = {
   },
 };
 
-/** The foreign loop: an AI SDK agent, a graph, or these four lines. It knows nothing of sessions. */
+/** The foreign loop: an AI SDK agent, a graph, or these four lines. It knows nothing about sessions. */
 const runLoop = async (tools: typeof plainTools): Promise<string> => {
   await tools.writeFile({ path: 'auth.ts', text: 'export const port = 8080;' });
   await tools.runTests({ only: 'auth' }).catch(() => tools.writeFile({ path: 'auth.test.ts', text: 'test(port)' }));

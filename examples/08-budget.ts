@@ -1,4 +1,7 @@
-/** A run stops before the model call that its budget has no room for; somebody raises it, and the same run goes on. */
+/**
+ * A run stops before the model call that would exceed its budget. A person raises the budget, and the same run
+ * continues.
+ */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +25,7 @@ const planner = defineAgent({
   name: 'planner',
   version: 1,
   model: 'scripted/planner',
-  settings: { maxOutputTokens: 200 }, // set aside before each call, with what the request itself takes
+  settings: { maxOutputTokens: 200 }, // reserved before each call, together with the request's own tokens
   tools: [planTool],
 });
 

@@ -1,4 +1,4 @@
-/** What `perdure chat`, `send`, `serve` and `worker` take their agents from: copy it to the folder where you start them. */
+/** The agents for `perdure chat`, `send`, `serve` and `worker`. Copy this file to the folder where you start them. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defineAgent, defineTool } from 'perdure';

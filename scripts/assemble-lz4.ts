@@ -1,4 +1,4 @@
-/** Makes src/stores/codec/lz4-code.ts from src/stores/codec/lz4.wat. */
+/** Generates src/stores/codec/lz4-code.ts from src/stores/codec/lz4.wat. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import openWabt from 'wabt';
 

@@ -1,4 +1,7 @@
-/** Builds what is packed: types by the compiler, and code in few files, since opening hundreds takes longer than what they do. */
+/**
+ * Builds the published files: types by the compiler, and code bundled into few files, because opening hundreds of
+ * files is slow.
+ */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, rmSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
@@ -18,10 +21,10 @@ interface Dependent extends Manifest {
 
 const manifest: Dependent = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** The path of a source file below `src`, as that of what is built from it below `dist`. */
+/** Converts a source path below `src` into its name below `dist`. */
 const nameOf = (path: string): string => path.replace(/^src\//, '').replace(/\.ts$/, '');
 
-/** Files that are started by their place, as threads and processes are. */
+/** The files that a source starts by URL, as threads or processes. */
 const startedBy = (path: string): readonly string[] => {
   const text = readFileSync(join(root, path), 'utf8');
   return [...text.matchAll(/new URL\(`(\.[^`$]*)\$\{extname/g)].map(
@@ -30,21 +33,22 @@ const startedBy = (path: string): readonly string[] => {
 };
 
 /**
- * A file that asks for its place is told the one it would have alone. Whatever it ends up in stands in a folder of `dist`. By way of a
- * name: what bundlers of others know as the address of an asset is none.
+ * Rewrites `import.meta.url` so that each module still sees the URL it would have without bundling. Every bundled file
+ * must be one folder below `dist`. The URL goes through a variable, because other bundlers would treat a literal one
+ * as an asset.
  */
 const places: Plugin = {
   name: 'places',
   transform: (code, id) => {
     const unknown = /import\.meta\.(?!url\b)\w+/.exec(code);
-    if (unknown) throw new Error(`${id} asks for ${unknown[0]}, which would tell another place: use ${place}`);
+    if (unknown) throw new Error(`${id} uses ${unknown[0]}, which bundling would change; use ${place}`);
     if (!code.includes(place)) return undefined;
     const path = relative(root, id).replaceAll('\\', '/');
     return `const partPlace = ${place};\n${code.replaceAll(place, `new URL('../${nameOf(path)}.js', partPlace).href`)}`;
   },
 };
 
-/** Of package.json, what is asked of it while it runs. */
+/** Keeps only the fields of package.json that the code reads at run time. */
 const ownManifest: Plugin = {
   name: 'own-manifest',
   load: (id) => {
@@ -53,7 +57,7 @@ const ownManifest: Plugin = {
   },
 };
 
-/** What is imported or started from outside, by its path below `src` and `dist`. */
+/** The modules that are imported or started from outside, by their path below `src` and `dist`. */
 export const entryNames = (): readonly string[] => {
   const sources = globSync('src/**/*.ts', { cwd: root }).map((path) => path.replaceAll('\\', '/'));
   const started = sources.filter((path) => !path.endsWith('.test.ts')).flatMap(startedBy);
@@ -79,7 +83,7 @@ export const bundle = async (folder: string): Promise<void> => {
     const isElsewhere = file.fileName.split('/').length !== 2;
     if (file.type === 'chunk' && file.code.includes(place) && isElsewhere) {
       throw new Error(
-        `${file.fileName} asks for its place and is not one folder below: see "places" in scripts/build.ts`,
+        `${file.fileName} uses import.meta.url but is not exactly one folder below dist; see "places" in scripts/build.ts`,
       );
     }
   }

@@ -24,7 +24,7 @@ const diskWith = (paths: string[], executable = true): Disk => ({
   isExecutable: () => executable,
 });
 
-test('sources, command and files in place are fine', () => {
+test('existing sources, command and files are fine', () => {
   expect(findExportProblems(manifest, diskWith(everything))).toEqual([]);
   expect(listEntries(manifest)).toEqual(['src/index.ts', 'src/testing/index.ts']);
 });
@@ -38,7 +38,7 @@ test.each([
   expect(findExportProblems(manifest, diskWith(everything.filter((other) => other !== path)))).toEqual(problems);
 });
 
-test('a command that cannot be executed, a target outside dist and missing types are problems', () => {
+test('a command that is not executable, a target outside dist and missing types are problems', () => {
   expect(findExportProblems(manifest, diskWith(everything, false))).toEqual([
     'the command bin/perdure is not executable',
   ]);

@@ -1,4 +1,7 @@
-/** What package.json promises exists: the source of every subpath, the command, the files to pack. */
+/**
+ * Checks that everything package.json promises exists: the source of every subpath, the command, and the files to
+ * pack.
+ */
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

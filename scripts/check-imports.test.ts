@@ -15,14 +15,14 @@ test.each([
   ['src/index.ts', `export * from './runtime.ts';\nexport { a } from './stores/sqlite/open.ts';`],
   ['src/core/session/fold.test.ts', `import { a } from '../../stores/sqlite/open.ts';\nimport 'vitest';`],
   ['src/client/run.ts', `import type { Run } from '../core/runs/runs.ts';\nimport { a } from '../schema/ids.ts';`],
-])('%s may import what it does', (path, text) => {
+])('%s has allowed imports', (path, text) => {
   expect(problemsOf({ [path]: text })).toEqual([]);
 });
 
 test.each([
   ['src/schema/event.ts', `import { a } from '../core/ports/store.ts';`, 'may not import src/core/ports/store.ts'],
   ['src/schema/event.ts', `import { createHash } from 'node:crypto';`, 'may not import node:crypto'],
-  ['src/schema/event.ts', `import pg from 'pg';`, 'of packages, only zod'],
+  ['src/schema/event.ts', `import pg from 'pg';`, 'the only package allowed here is zod'],
   [
     'src/core/ports/store.ts',
     `import {\n  a,\n} from '../session/fold.ts';`,
@@ -62,7 +62,7 @@ test.each([
     `import { a } from '../test/support/postgres/postgres.ts';`,
     'may not import test/support/postgres/postgres.ts',
   ],
-  ['src/runtime.ts', `import fc from 'fast-check';`, 'no dependency of the published package'],
+  ['src/runtime.ts', `import fc from 'fast-check';`, 'not a dependency of the published package'],
   ['src/stores/sqlite/open.ts', `new URL('./worker.ts', import.meta.url)`, 'names ./worker.ts by URL'],
   ['src/elsewhere/file.ts', ``, 'belongs to no part'],
 ])('%s with %j is a problem', (path, text, problem) => {
@@ -74,7 +74,7 @@ test('every entry of the table has files', () => {
   expect(findEmptyParts(['src/schema/ids.ts'])).toContainEqual(expect.stringContaining('src/core/engine/ is'));
 });
 
-test('a cycle is told once, with its path; a type-only import closes it too', () => {
+test('a cycle is reported once, with its path; a type-only import closes it too', () => {
   const files = {
     'src/schema/a.ts': `import { b } from './b.ts';`,
     'src/schema/b.ts': `import { c } from './c.ts';`,

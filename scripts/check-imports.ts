@@ -1,13 +1,16 @@
-/** Holds imports to the directions that ARCHITECTURE.md draws, and finds cycles and packages that npm would not install. */
+/**
+ * Checks which folder may import which, as ARCHITECTURE.md draws it. Also rejects cycles, and imports that npm would
+ * not install.
+ */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
 
 interface Part {
-  /** Where it may import from beside itself: a folder ends in a slash, `dir/*` means the files directly in it. */
+  /** The paths that a part may import besides its own. Folders end in a slash; `dir/*` means the files directly in it. */
   mayImport: string[];
-  /** Where it may import types from, by `import type`: such an import is gone at run time. */
+  /** Paths from which only types may be imported, by `import type`, so that no import remains at run time. */
   mayImportTypes?: string[];
   /** Safe in a browser: no `node:` modules. */
   browser?: true;
@@ -152,7 +155,7 @@ const unbuiltUrl = /new URL\(\s*['"](\.[^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g
 
 const matchesOf = (text: string, form: RegExp) => [...text.matchAll(form)].map(([, to]) => String(to));
 const listImports = (text: string) => importForms.flatMap((form) => matchesOf(text, form));
-/** Those that are left when it runs. */
+/** The imports that remain at run time. */
 export const listValueImports = (text: string) => listImports(text.replace(typesForm, ''));
 const packageOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 const isLocal = (specifier: string) => specifier.startsWith('.');
@@ -172,7 +175,7 @@ function partOf(path: string): string | undefined {
 function findFileProblems(path: string, text: string, installed: ReadonlySet<string>): string[] {
   const name = partOf(path);
   const part = name && parts[name];
-  if (!part) return [`${path} belongs to no part in the table of scripts/check-imports.ts`];
+  if (!part) return [`${path} belongs to no part: add it to the table in scripts/check-imports.ts`];
   const problems: string[] = [];
   const values = new Set(listValueImports(text));
   for (const specifier of new Set(listImports(text))) {
@@ -184,18 +187,18 @@ function findFileProblems(path: string, text: string, installed: ReadonlySet<str
     } else if (specifier.startsWith('node:')) {
       if (part.browser) problems.push(`${path} may not import ${specifier}: it runs in browsers too`);
     } else if (name === schema && packageOf(specifier) !== 'zod') {
-      problems.push(`${path} may not import ${specifier}: of packages, only zod`);
+      problems.push(`${path} may not import ${specifier}: the only package allowed here is zod`);
     } else if (!installed.has(packageOf(specifier)) && path.startsWith('src/')) {
-      problems.push(`${path} imports ${specifier}, which is no dependency of the published package`);
+      problems.push(`${path} imports ${specifier}, which is not a dependency of the published package`);
     }
   }
   for (const [, url] of text.matchAll(unbuiltUrl)) {
-    problems.push(`${path} names ${url} by URL, which the build leaves as .ts: take the extension of import.meta.url`);
+    problems.push(`${path} names ${url} by URL, which the build cannot rename: use the extension of import.meta.url`);
   }
   return problems;
 }
 
-/** Depth first; each cycle is told once, from the file where the search met it. */
+/** Searches depth first. Each cycle is reported once, from the file where the search met it. */
 function findCycles(files: ReadonlyMap<string, string>): string[] {
   const done = new Set<string>();
   const cycles: string[] = [];

@@ -10,12 +10,12 @@ const packages: Packages = {
   'node_modules/tests': { license: 'GPL-3.0', dev: true },
 };
 
-test('a notice that names every package that is installed, by its licence, is fine', () => {
+test('a notice that names every installed package by its licence is fine', () => {
   expect(noticeOf(packages)).toBe('(GPL-3.0 OR MIT): either\nBSD-3-Clause: diff\nMIT: pg, pg-types\n');
   expect(findLicenceProblems(packages, `Perdure\n\n${noticeOf(packages)}`)).toEqual([]);
 });
 
-test('a licence that is not allowed, or none, is a problem; what only the work on it needs is not asked', () => {
+test('a licence that is missing or not allowed is a problem; development dependencies are exempt', () => {
   const more = { ...packages, 'node_modules/viral': { license: 'AGPL-3.0' }, 'node_modules/silent': {} };
   expect(findLicenceProblems(more, noticeOf(more))).toEqual([
     'silent has the licence "none", which is not allowed',
@@ -23,8 +23,8 @@ test('a licence that is not allowed, or none, is a problem; what only the work o
   ]);
 });
 
-test('a notice that lacks a package is a problem, told with what it should say', () => {
+test('a notice that lacks a package is a problem, reported with the expected text', () => {
   expect(findLicenceProblems(packages, 'MIT: pg\n')).toEqual([
-    `NOTICE does not end with what is installed:\n${noticeOf(packages)}`,
+    `NOTICE must end with the list of installed packages:\n${noticeOf(packages)}`,
   ]);
 });

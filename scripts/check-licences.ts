@@ -1,4 +1,4 @@
-/** What npm installs with the package may be used by everybody, and NOTICE names it. */
+/** Checks that every package npm installs with this one has an allowed licence, and that NOTICE names it. */
 import { readFileSync } from 'node:fs';
 import { reportProblems } from './report-problems.ts';
 
@@ -11,14 +11,14 @@ const isAllowed = (licence: string) =>
     .split(' OR ')
     .some((each) => allowed.includes(each));
 
-/** Name and licence of each, in order. */
+/** The name and licence of each installed package, sorted. */
 const installed = (packages: Packages) =>
   Object.entries(packages)
     .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
     .map(([path, { license = 'none' }]) => ({ name: path.split('node_modules/').at(-1)!, licence: license }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** A line for each licence. */
+/** One line for each licence. */
 export function noticeOf(packages: Packages): string {
   const byLicence = Map.groupBy(installed(packages), ({ licence }) => licence);
   const lines = [...byLicence].map(
@@ -31,7 +31,7 @@ export function findLicenceProblems(packages: Packages, notice: string): string[
   const wrong = installed(packages).filter(({ licence }) => !isAllowed(licence));
   const problems = wrong.map(({ name, licence }) => `${name} has the licence "${licence}", which is not allowed`);
   if (!notice.endsWith(noticeOf(packages))) {
-    problems.push(`NOTICE does not end with what is installed:\n${noticeOf(packages)}`);
+    problems.push(`NOTICE must end with the list of installed packages:\n${noticeOf(packages)}`);
   }
   return problems;
 }

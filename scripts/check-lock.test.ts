@@ -13,7 +13,7 @@ const packages: Lock['packages'] = {
   'node_modules/tool/node_modules/tool-darwin': { version: '2.0.0' },
 };
 
-test('a lock that agrees, is whole and names no registry is fine', () => {
+test('a lock file that matches, is complete and names no registry is fine', () => {
   expect(findLockProblems(manifest, { packages })).toEqual([]);
 });
 
@@ -24,14 +24,14 @@ test('a missing platform package is a problem', () => {
   ]);
 });
 
-test('an address is a problem', () => {
+test('a registry address is a problem', () => {
   const bound = { ...packages, 'node_modules/pg': { version: '8.23.0', resolved: 'https://registry.example/pg.tgz' } };
   expect(findLockProblems(manifest, { packages: bound })).toEqual([
     'node_modules/pg is bound to the address https://registry.example/pg.tgz',
   ]);
 });
 
-test('a lock of another version or other dependencies is a problem', () => {
+test('a lock file of another version or with other dependencies is a problem', () => {
   expect(findLockProblems({ ...manifest, version: '0.0.2', dependencies: {} }, { packages })).toEqual([
     '"version" differs between package.json and the lock: run npm install',
     '"dependencies" differs between package.json and the lock: run npm install',

@@ -1,4 +1,4 @@
-/** The lock file installs on every platform, from any registry, what package.json asks for. */
+/** Checks that the lock file installs the dependencies of package.json on every platform, from any registry. */
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { reportProblems } from './report-problems.ts';
@@ -26,7 +26,7 @@ export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
     if (resolved) problems.push(`${path} is bound to the address ${resolved}`);
     for (const [name, range] of Object.entries(optionalDependencies)) {
       const isLocked = lock.packages[`node_modules/${name}`] ?? lock.packages[`${path}/node_modules/${name}`];
-      // npm leaves out the platform packages that a registry lacks, and then refuses its own lock.
+      // npm omits platform packages that a registry lacks, and then rejects its own lock file.
       if (/^\d/.test(range) && !isLocked) problems.push(`${path} lacks its optional ${name}@${range}`);
     }
   }

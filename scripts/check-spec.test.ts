@@ -8,13 +8,13 @@ const spec = `# Spec
 `;
 const tests = (text: string) => new Map([['src/log.test.ts', text]]);
 
-test('every rule cited by a name, alone or with others, is fine', () => {
+test('a spec in which test names cite every rule, alone or with others, is fine', () => {
   expect(listRules(spec)).toEqual(['LOG1', 'LOG2']);
   expect(findSpecProblems(spec, tests(`test('[LOG1, LOG2] a log is dense', …)`))).toEqual([]);
   expect(findSpecProblems(spec, tests(`it("[LOG1] …");\ndescribe(\`[LOG2] …\`)`))).toEqual([]);
 });
 
-test('a rule without a test is a problem, and so is one that only a skipped test or a comment names', () => {
+test('a rule is a problem if no test cites it, or only a skipped test or a comment', () => {
   const expected = ['LOG2 is cited by no test'];
   expect(findSpecProblems(spec, tests(`test('[LOG1] …')`))).toEqual(expected);
   expect(findSpecProblems(spec, tests(`test('[LOG1] …'); test.skip('[LOG2] …'); test.todo(\n'[LOG2] …')`))).toEqual(
@@ -23,11 +23,11 @@ test('a rule without a test is a problem, and so is one that only a skipped test
   expect(findSpecProblems(spec, tests(`test('[LOG1] …') // [LOG2]`))).toEqual(expected);
 });
 
-test('a cited rule that does not exist, a rule that stands twice and an empty spec are problems', () => {
+test('a cited rule that does not exist, a duplicate rule and an empty spec are problems', () => {
   const all = `test('[LOG1, LOG2] …')`;
   expect(findSpecProblems(spec, tests(`${all}; test('[LOG9] …')`))).toEqual([
     'LOG9, cited in src/log.test.ts, is not in SPEC.md',
   ]);
-  expect(findSpecProblems(`${spec}- **LOG1** Again.\n`, tests(all))).toEqual(['LOG1 stands twice in SPEC.md']);
+  expect(findSpecProblems(`${spec}- **LOG1** Again.\n`, tests(all))).toEqual(['LOG1 occurs twice in SPEC.md']);
   expect(findSpecProblems('', tests(''))).toEqual(['SPEC.md has no rules']);
 });

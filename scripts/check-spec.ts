@@ -1,4 +1,4 @@
-/** Every rule of SPEC.md is cited by a test's name, `[LOG4] …`, and every cited rule exists. */
+/** Checks that a test name cites every rule of SPEC.md, as in `[LOG4] …`, and that every cited rule exists. */
 import { existsSync, readFileSync } from 'node:fs';
 import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
@@ -21,7 +21,7 @@ export function findSpecProblems(spec: string, tests: Map<string, string>): stri
   }
   return [
     ...(rules.length === 0 ? ['SPEC.md has no rules'] : []),
-    ...rules.filter((id, index) => rules.indexOf(id) !== index).map((id) => `${id} stands twice in SPEC.md`),
+    ...rules.filter((id, index) => rules.indexOf(id) !== index).map((id) => `${id} occurs twice in SPEC.md`),
     ...rules.filter((id) => !cited.has(id)).map((id) => `${id} is cited by no test`),
     ...[...cited]
       .filter(([id]) => !rules.includes(id))

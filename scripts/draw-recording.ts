@@ -8,11 +8,11 @@ import { screenOf } from './terminal-screen.ts';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const picture = join(checkout, 'docs', 'pictures', 'demo.svg');
-/** The same on every machine, since it is shown. */
+/** The same on every machine, because the recording shows it. */
 const folder = '/tmp/perdure-demo';
 const command = `perdure demo --in ${folder}`;
 
-if (existsSync(folder)) throw new Error(`${folder} is there already: remove it, and say again what you said`);
+if (existsSync(folder)) throw new Error(`${folder} already exists: remove it and run this again`);
 
 const path = [join(checkout, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter);
 const record = (line: string): string =>

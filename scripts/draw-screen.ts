@@ -15,12 +15,12 @@ const colours: Readonly<Record<number, string>> = {
   90: '#8b949e',
 };
 
-/** Viewers make one space of several. */
+/** Uses non-breaking spaces, because SVG viewers collapse several spaces into one. */
 const spaced = (text: string): string => text.replace(/ {2,}/g, (gap) => '\u00a0'.repeat(gap.length));
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 const size = (number: number): string => String(Number(number.toFixed(1)));
 
-/** Each run is as wide as its columns, whatever font there is. */
+/** Stretches each run to the width of its columns, whatever font the viewer has. */
 const drawRun = ({ text, column, bold, dim, colour }: Run, y: number): string => {
   const blank = text.length - text.trimStart().length;
   const shown = text.trim();
@@ -34,7 +34,7 @@ const drawRun = ({ text, column, bold, dim, colour }: Run, y: number): string =>
   return `<text ${[...place, ...look].join(' ')}>${escaped(spaced(shown))}</text>`;
 };
 
-/** A terminal as plain SVG: no script, no font of its own, its own background. */
+/** Draws a terminal as plain SVG with its own background, without scripts or embedded fonts. */
 export const drawScreen = (lines: readonly (readonly Run[])[], title: string): string => {
   const width = Math.ceil(2 * margin + columns * cell.width);
   const height = 2 * margin + lines.length * cell.height;

@@ -1,6 +1,6 @@
-/** What GitHub makes of Markdown, as far as links depend on it; and a few ways to write it. */
+/** How GitHub renders Markdown, as far as links depend on it, and helpers to write Markdown. */
 
-/** The anchor of a heading, without the number that a repeated one gets. */
+/** The anchor of a heading, without the number that a repeated heading gets. */
 export const anchorOf = (heading: string): string =>
   heading
     .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -10,7 +10,7 @@ export const anchorOf = (heading: string): string =>
     .replace(/[^\p{L}\p{N}\p{M}\p{Pc} -]/gu, '')
     .replaceAll(' ', '-');
 
-/** Text without what is shown word for word: fenced blocks, code spans and comments. */
+/** The text without fenced blocks, code spans and comments. */
 export const withoutCode = (text: string): string =>
   withoutFences(text)
     .replace(/<!--[\s\S]*?-->/g, '')
@@ -19,7 +19,7 @@ export const withoutCode = (text: string): string =>
 const withoutFences = (text: string): string =>
   text.replace(/^( {0,3})(`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^ {0,3}\2[`~]*[ \t]*$|$(?![\s\S]))/gm, '');
 
-/** All anchors of a page: its headings, and those that are written by hand. */
+/** All anchors of a page: those of its headings and those written by hand. */
 export const anchorsOf = (text: string): ReadonlySet<string> => {
   const anchors = new Set<string>();
   const page = withoutFences(text);

@@ -1,4 +1,4 @@
-/** Who reads what is printed may have enough, as `head` has: all goes on to its end and removes what it made. */
+/** The reader of our output may stop early, as `head` does. The program still runs to its end and cleans up. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -1,4 +1,4 @@
-/** `npm run example 03` runs an example by its number; without one it tells which there are. */
+/** `npm run example 03` runs an example by its number; without a number it lists the examples. */
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
 import './outlive-reader.ts';

@@ -4,7 +4,7 @@ export interface Run {
   readonly column: number;
   readonly bold: boolean;
   readonly dim: boolean;
-  /** As SGR numbers it: 31 is red. */
+  /** The SGR number of the colour: 31 is red. */
   readonly colour: number | undefined;
 }
 
@@ -18,7 +18,7 @@ const changed = (look: Look, code: number): Look => {
   if (code === 22) return { ...look, bold: false, dim: false };
   if (code === 39) return { ...look, colour: undefined };
   if ((code >= 30 && code <= 37) || (code >= 90 && code <= 97)) return { ...look, colour: code };
-  throw new Error(`no picture is made of the style ${code}`);
+  throw new Error(`unsupported SGR style ${code}`);
 };
 
 const runsOf = (cells: readonly (readonly [text: string, look: Look])[]): readonly Run[] => {
@@ -32,7 +32,7 @@ const runsOf = (cells: readonly (readonly [text: string, look: Look])[]): readon
   return runs.filter(({ text }) => text.trim() !== '');
 };
 
-/** What stands on a terminal at the end, line by line: what was written over is gone. */
+/** The final screen of a terminal, line by line; overwritten text is gone. */
 export const screenOf = (output: string): readonly (readonly Run[])[] => {
   let look = plain;
   return output

@@ -12,7 +12,7 @@ const target = { atLeast: 60 };
 const manyWriters = (quick: boolean) => ({ writers: 100, perWriter: quick ? 5 : 10, rounds: quick ? 6 : 20 });
 const warmUpRounds = 3;
 
-/** Times of single operations, and of a round of them. */
+/** Times of single operations and of whole rounds. */
 interface Side {
   readonly operations: number[];
   readonly rounds: number[];
@@ -23,7 +23,7 @@ interface Measured {
   readonly bare: Side;
 }
 
-/** What ours is set against. */
+/** The baseline to compare with. */
 interface Against {
   readonly place: Place;
   readonly bare: BareLoop;
@@ -31,10 +31,10 @@ interface Against {
 
 const emptySide = (): Side => ({ operations: [], rounds: [] });
 
-/** Makes what a round needs and gives the work that is timed. */
+/** Prepares a round and returns the work to time. */
 type Round = (side: Side) => () => Promise<void>;
 
-/** Ours and bare take turns, so that a noisy neighbour meets both; the first rounds warm up and do not count. */
+/** Alternates between ours and bare, so that noise affects both. The first rounds warm up and do not count. */
 const takeTurns = async (rounds: number, ours: Round, bare: Round): Promise<Measured> => {
   const measured = { ours: emptySide(), bare: emptySide() };
   for (let round = -warmUpRounds; round < rounds; round++) {
@@ -48,7 +48,7 @@ const takeTurns = async (rounds: number, ours: Round, bare: Round): Promise<Meas
   return measured;
 };
 
-/** Of throughput: the median of what each round gave. */
+/** Our throughput as a percentage of the bare loop's: the median over the rounds. */
 const shareOf = ({ ours, bare }: Measured): number =>
   100 * median(ours.rounds.map((time, round) => bare.rounds[round]! / time));
 
@@ -65,7 +65,7 @@ const figureOf = (name: string, measured: Measured, perRound: number, extra = ''
   };
 };
 
-/** One after another, each as soon as the one before is through. */
+/** Runs operations one after another, each after the previous one has finished. */
 const oneByOne =
   <Input>(perRound: number, make: () => Input, operation: (input: Input) => Promise<unknown> | unknown): Round =>
   ({ operations }) => {
@@ -85,7 +85,7 @@ const insertsInto = (loop: BareLoop, perRound: number, make: () => readonly Mess
   );
 };
 
-/** The same with rows that are made on the way. */
+/** Also makes the rows during the timed operation. */
 const makesInto = (loop: BareLoop, perRound: number, make: () => readonly MessageInput[]): Round => {
   const rows = new BareRows();
   const session = `ses_${randomUUID()}`;
@@ -96,7 +96,10 @@ const makesInto = (loop: BareLoop, perRound: number, make: () => readonly Messag
 
 const withoutTarget = ({ target: _, ...figure }: Figure): Figure => figure;
 
-/** What is left of the bare loop when it makes its rows, and when a thread does it, which keeps the event loop free: our limits. */
+/**
+ * Our limits: the throughput that remains of the bare loop when it makes its rows, and when a thread makes them. The
+ * thread keeps the event loop free.
+ */
 const limits = async (
   name: string,
   perRound: number,
@@ -131,7 +134,7 @@ const serial = async (
   return [figureOf(name, measured, perRound), ...(await limits(name, perRound, rounds, against, make))];
 };
 
-/** Each session has its own writer, who appends one event after another. */
+/** Each session has its own writer, which appends one event after another. */
 export const atOnce = async (
   runtime: Runtime,
   { place, bare: bareLoop }: Against,
@@ -156,7 +159,7 @@ export const atOnce = async (
   const warmUp = async (): Promise<void> => {
     for (let round = 0; round < warmUpRounds; round++) await ours(emptySide())();
   };
-  // The bare loop takes as many into a transaction as ours does once its code is compiled.
+  // Measure the group size after the code is compiled, so that the bare loop groups as many rows as ours does.
   await warmUp();
   const groups = await place.openGroupSizes(names);
   await warmUp();

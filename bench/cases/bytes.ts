@@ -25,7 +25,7 @@ const ofRandomContent = async ({ library, engine, turns, progress }: Bench): Pro
   return figuresOf(history, 'random base64').map(({ target: _, ...figure }) => figure);
 };
 
-/** Everything that the library keeps for a session: events, indexes, folds, summaries. */
+/** Counts everything that the library stores for a session: events, indexes, folds, summaries. */
 export const bytes: BenchCase = async (bench) => {
   const { histories, turns } = bench;
   const figures: Figure[] = [];

@@ -8,7 +8,7 @@ import type { Figure } from '../figure.ts';
 
 const parts = { throughput, writers, claims, recovery, delivery } satisfies Record<string, BenchCase>;
 
-/** What many processes on one PostgreSQL come to. */
+/** Measures many processes on one PostgreSQL. */
 export const cluster: BenchCase = async (bench) => {
   if (bench.engine.name !== 'postgres') return [];
   const figures: Figure[] = [];

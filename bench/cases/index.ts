@@ -10,7 +10,9 @@ import { server } from './server.ts';
 import { state } from './state.ts';
 import { wake } from './wake.ts';
 
-/** In the order they run; those that need long histories share them. `files` and `import` need no engine, see main.ts. */
+/**
+ * In the order they run; cases that need long histories share them. `files` and `import` need no engine, see main.ts.
+ */
 export const engineCases = { append, loop, wake, state, runs, server, cluster, bytes, open, fork } satisfies Record<
   string,
   BenchCase

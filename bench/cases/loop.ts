@@ -8,7 +8,7 @@ const sessionCount = 100;
 const nanosPerMs = 1e6;
 const warmUpMs = 500;
 
-/** Nothing subtracted: an idle loop reads about the resolution, 1 ms. */
+/** Subtracts nothing: an idle loop shows about the resolution, 1 ms. */
 const delayDuring = async (work: () => Promise<unknown>) => {
   const histogram = monitorEventLoopDelay({ resolution: 1 });
   histogram.enable();

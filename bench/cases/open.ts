@@ -10,9 +10,9 @@ const opener = fileURLToPath(new URL('../opener.ts', import.meta.url));
 const run = promisify(execFile);
 
 interface Opening {
-  /** The database itself: threads, connections, schema. */
+  /** The time to open the database: threads, connections, schema. */
   readonly store: number;
-  /** From there to the assembled context. */
+  /** The time from the opened database to the assembled context. */
   readonly context: number;
 }
 
@@ -83,7 +83,7 @@ const figuresOf = (where: string, histories: readonly History[], openings: reado
   ];
 };
 
-/** From nothing to what a model would be given next. */
+/** From nothing to the next context of a model. */
 export const open: BenchCase = async (bench) => {
   const { histories, turns, quick, progress } = bench;
   const all: History[] = [];

@@ -12,7 +12,10 @@ import { type Figure, show } from '../figure.ts';
 import { median, timeOf } from '../statistics.ts';
 
 const steps = 20;
-/** What one step of ours writes: the call of the model, its end, its message, the call, its outcome, its message, its commit. */
+/**
+ * The events that one of our steps writes: model call, its end, its message, tool call, its outcome, its message, its
+ * commit.
+ */
 const eventsPerStep = 7;
 
 const usage = {
@@ -20,7 +23,7 @@ const usage = {
   outputTokens: { total: 5, text: 5, reasoning: 0 },
 };
 
-/** Answers at once: a call of the tool, so many times, then a text. */
+/** Answers at once: that many tool calls, then a text. */
 const instantModel = () => {
   let answers = 0;
   return new MockLanguageModelV4({
@@ -94,7 +97,10 @@ const start = async (address: string): Promise<ChildProcess> => {
   return child;
 };
 
-/** From the kill of a worker's process to the next event of another worker, on this machine, with the settings as they are. */
+/**
+ * The time from the kill of a worker process to the next event of another worker, on this machine with default
+ * settings.
+ */
 const takeover = async (bench: Bench): Promise<Figure> => {
   const place = await bench.engine.newPlace();
   const { openRuntime } = bench.library;
@@ -121,7 +127,7 @@ const takeover = async (bench: Bench): Promise<Figure> => {
   }
   await runtime.close();
   await place.remove();
-  return { name: 'from SIGKILL of a worker to its run going on elsewhere', value: median(times), unit: 'ms' };
+  return { name: 'from SIGKILL of a worker to its run continuing elsewhere', value: median(times), unit: 'ms' };
 };
 
 export const runs: BenchCase = async (bench) => {

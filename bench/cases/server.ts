@@ -17,7 +17,10 @@ const nanosPerMs = 1e6;
 const warmUpRounds = 2;
 const atOnce = 16;
 
-/** What routes do that ask the engine for the same and do nothing else; and a hop from one that writes to those who follow. */
+/**
+ * Bare routes that make the same queries and nothing else, and a stream that receives events from a writer by a
+ * function call.
+ */
 const bareApp = (reads: BareReads, bare: BareLoop, state: unknown) => {
   const app = new Hono();
   const rows = new BareRows();
@@ -47,7 +50,7 @@ const bareApp = (reads: BareReads, bare: BareLoop, state: unknown) => {
 
 type Ask = Omit<Load, 'kind' | 'count' | 'atOnce'>;
 
-/** Requests per second: ours and bare take turns. */
+/** Compares requests per second, alternating between ours and bare. */
 const share = async (name: string, client: Client, quick: boolean, ours: Ask, bare: Ask): Promise<Figure> => {
   const count = quick ? 200 : 500;
   const times: { ours: number[]; bare: number[] } = { ours: [], bare: [] };
@@ -68,7 +71,7 @@ const share = async (name: string, client: Client, quick: boolean, ours: Ask, ba
   };
 };
 
-/** From an event being there to its frame being with a client in another process. */
+/** The time from an acknowledged event to its frame reaching a client in another process. */
 const hop = async (
   { quick }: Bench,
   client: Client,

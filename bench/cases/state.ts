@@ -5,7 +5,7 @@ import { type Figure, show } from '../figure.ts';
 import { median, timeOf } from '../statistics.ts';
 import { type Content, realContent } from '../workload.ts';
 
-/** Two states of 100 kB: of some entries, and of many. */
+/** Two states of 100 kB: one of few entries, one of many. */
 const shapes = [
   { facts: 200, factBytes: 500 },
   { facts: 1000, factBytes: 100 },
@@ -28,7 +28,7 @@ const openWithState = async (
   return session;
 };
 
-/** Each change in turn with a message that takes as many bytes. */
+/** Alternates each change with a message of as many bytes. */
 const commitCost = async (runtime: Runtime, content: Content, shape: Shape, times: number): Promise<Figure> => {
   const { facts, factBytes } = shape;
   const session = await openWithState(runtime, content, shape);
@@ -55,7 +55,7 @@ const commitCost = async (runtime: Runtime, content: Content, shape: Shape, time
   };
 };
 
-/** Turns of a question, an answer, and a file that was changed. */
+/** Writes turns of a question, an answer, and a changed file. */
 const writeTurns = async (session: Session, turns: number): Promise<void> => {
   for (let turn = 1; turn <= turns; turn++) {
     await session.append([
@@ -74,14 +74,14 @@ interface Times {
   readonly diff: number;
 }
 
-interface Asked {
+interface Query {
   readonly session: Session;
   readonly turns: number;
   readonly query: number[];
   readonly diff: number[];
 }
 
-const ask = async ({ session, turns, query, diff }: Asked, time: number): Promise<void> => {
+const ask = async ({ session, turns, query, diff }: Query, time: number): Promise<void> => {
   const turn = 2 + ((time * 7919) % (turns - 2));
   query.push(await timeOf(() => session.commits({ path: '/filesModified/**', last: { turns: lastTurns } })));
   diff.push(await timeOf(() => session.diff({ turn: turn - 1 }, { turn })));
@@ -95,7 +95,7 @@ const against = (name: string, shortest: Times, longest: Times, kind: 'query' | 
   detail: `${show(longest[kind], 'ms')} against ${show(shortest[kind], 'ms')}`,
 });
 
-/** Of all sessions in turn, by a runtime that has not written them. */
+/** Queries all sessions in turn, from a runtime that has not written them. */
 const measureQuestions = async (bench: Bench, place: Place, content: Content): Promise<readonly Times[]> => {
   const writing = await bench.library.openRuntime({ store: place.address });
   const written: { readonly turns: number; readonly id: Session['id'] }[] = [];
@@ -108,7 +108,7 @@ const measureQuestions = async (bench: Bench, place: Place, content: Content): P
   await writing.close();
   bench.progress('state: questions');
   const runtime = await bench.library.openRuntime({ store: place.address });
-  const all: Asked[] = [];
+  const all: Query[] = [];
   for (const { turns, id } of written) {
     all.push({ session: await runtime.sessions.get(id), turns, query: [], diff: [] });
   }
@@ -119,7 +119,7 @@ const measureQuestions = async (bench: Bench, place: Place, content: Content): P
   return all.map(({ turns, query, diff }) => ({ turns, query: median(query), diff: median(diff) }));
 };
 
-/** What the typed state costs, and what asking about it costs in a long session. */
+/** Measures the cost of the typed state, and of queries about it in a long session. */
 export const state: BenchCase = async (bench) => {
   const content = realContent();
   const place = await bench.engine.newPlace();

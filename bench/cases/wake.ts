@@ -8,10 +8,13 @@ import { percentile } from '../statistics.ts';
 
 const follower = fileURLToPath(new URL('../follower.ts', import.meta.url));
 const nanosPerMs = 1e6;
-/** Long enough for everything to fall asleep again, and never in step with a poll. */
+/** Long enough for everything to become idle again, and never in step with a poll. */
 const idleMs = (): number => 20 + 40 * Math.random();
 
-/** From the acknowledged append in this process to the follower of another having the event. Both read the machine's one monotonic clock. */
+/**
+ * The time from an acknowledged append here to a follower in another process having the event. Both read the machine's
+ * one monotonic clock.
+ */
 export const wake: BenchCase = async ({ engine, library, quick, progress }): Promise<readonly Figure[]> => {
   progress('wake-up');
   const place = await engine.newPlace();

@@ -3,7 +3,9 @@ import { type ConstructorOptions, PgBoss } from 'pg-boss';
 /** The name of the queue; its policy is `standard`. */
 export const jobs = 'jobs';
 
-/** Without what would only cost it time: nothing is scheduled, and who supervises says so. */
+/**
+ * Turns off everything that would only cost pg-boss time: scheduling, and supervision unless the caller enables it.
+ */
 export const startBoss = async (connectionString: string, options: ConstructorOptions = {}): Promise<PgBoss> => {
   const boss = new PgBoss({ connectionString, schedule: false, supervise: false, ...options });
   boss.on('error', (error) => console.error(error));

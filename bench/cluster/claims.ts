@@ -12,11 +12,11 @@ const agent = 'bench@1';
 const warmUpRounds = 10;
 const roundsPerVacuum = 10;
 
-/** Something to take from, which is as full afterwards as before. */
+/** A backlog to claim from, which is refilled after each claim. */
 interface Backlog {
-  /** Gives how long it took. */
+  /** Returns the duration. */
   takeOne(): Promise<number>;
-  /** Autovacuum would, but when it likes. */
+  /** Autovacuum would do this too, but at unpredictable times. */
   vacuum(): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const connect = async (place: Place): Promise<pg.Client> => {
   return client;
 };
 
-/** As appends enter them. */
+/** Enters sessions the way appends do. */
 const enter = `select perdure.enter_work($1, array_agg('ses_' || lpad(n::text, 26, '0')), array_agg(2::bigint),
     array_agg($2::text), array_agg(1::smallint))
   from generate_series(1, $3::integer) n`;
@@ -102,7 +102,7 @@ const kinds: readonly Kind[] = [
   { name: (count) => `fetch of pg-boss with ${count} jobs waiting`, open: jobsWaiting },
 ];
 
-/** How long it takes to get the next when so many wait; all take turns. */
+/** Measures how long a claim takes with that many waiting; all contenders alternate. */
 export const claims = async (bench: Bench): Promise<readonly Figure[]> => {
   const measured: { kind: Kind; size: number; backlog: Backlog; times: number[] }[] = [];
   for (const kind of kinds) {

@@ -16,10 +16,10 @@ import { onStage, type Stage } from './stage.ts';
 
 const nanosPerMs = 1e6;
 const rate = { perSecond: 1e6, burst: 1e6 };
-/** By seq, when this process knew that it is committed. */
+/** By seq, when this process learned of the commit. */
 type Committed = Map<number, bigint>;
 
-/** Inserts what it is sent, and notifies whoever listens. */
+/** Inserts what it receives, and notifies the listeners. */
 const bareWriter = async (loop: BareLoop, client: pg.Client, committed: Committed) => {
   const rows = new BareRows();
   const app = new Hono();
@@ -92,7 +92,10 @@ const compare = async (stage: Stage, committed: { ours: Committed; bare: Committ
   return hopFigures('event committed by one server to client of another', 'bare LISTEN/NOTIFY to a bare stream', times);
 };
 
-/** From an event being committed by a server to its frame being with a client that follows it on a server in another process. */
+/**
+ * Measures the time from a commit on one server to its frame reaching a client that follows on a server in another
+ * process.
+ */
 export const delivery = (bench: Bench): Promise<readonly Figure[]> => {
   const committed = { ours: new Map<number, bigint>(), bare: new Map<number, bigint>() };
   const onAppended = (events: readonly SessionEvent[]): void => {

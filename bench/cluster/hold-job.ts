@@ -1,4 +1,7 @@
-/** Takes a job of pg-boss when it is told to, and gives signs of life from then on. Arguments: the database's address, the heartbeat in ms. */
+/**
+ * Fetches a pg-boss job on request and sends heartbeats from then on. Arguments: the database's address, the heartbeat
+ * in ms.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { jobs, startBoss } from './boss.ts';
 import { answer } from './program.ts';

@@ -1,4 +1,4 @@
-/** Works on one run, which comes to no end. Arguments: the library, the store's address, a folder, the lease in ms. */
+/** Works on one run that never ends. Arguments: the library, the store's address, a folder, the lease in ms. */
 import type { Library } from '../library.ts';
 import { stuckAgent } from '../stuck-agent.ts';
 import { answer } from './program.ts';

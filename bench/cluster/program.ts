@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A process of its own that is told what to do and answers when it is done. */
+/** A separate process that receives requests and answers each when it is done. */
 export class Program<Asked extends object | string, Answer> {
   readonly #child: ChildProcess;
 
@@ -10,7 +10,7 @@ export class Program<Asked extends object | string, Answer> {
     this.#child = child;
   }
 
-  /** `file`: beside this one. */
+  /** `file` is relative to this file. */
   static async start<Asked extends object | string, Answer>(
     file: string,
     args: readonly string[],
@@ -51,7 +51,7 @@ export class Program<Asked extends object | string, Answer> {
   }
 }
 
-/** The other side of it. */
+/** The process's side: answers each request. */
 export const answer = <Asked>(work: (asked: Asked) => unknown): void => {
   process.on('message', async (asked: Asked) => process.send!((await work(asked)) ?? 'done'));
   process.once('disconnect', () => process.exit());

@@ -8,7 +8,7 @@ import { jobs, startBoss } from './boss.ts';
 import { Program } from './program.ts';
 import { onStage, type Stage } from './stage.ts';
 
-/** The shortest that pg-boss allows. */
+/** The shortest heartbeat that pg-boss allows. */
 const leaseMs = 10_000;
 const lookMs = 50;
 
@@ -18,7 +18,7 @@ const range = (times: readonly number[]): string =>
 const onStuck = <T>(bench: Bench, work: (stage: Stage) => Promise<T>): Promise<T> =>
   onStage(bench, { agents: [stuckAgent] }, work);
 
-/** A session and a process that is at work on it. */
+/** A session and a process that works on it. */
 const hold = async ({ runtime, library, place, data }: Stage) => {
   const program = await Program.start('./hold-run.ts', [library.url, place.address, data, String(leaseMs)]);
   const session = await runtime.sessions.open({ agent: stuckAgent });
@@ -27,21 +27,21 @@ const hold = async ({ runtime, library, place, data }: Stage) => {
   return { program, session };
 };
 
-/** One after another, so that each session has the process that was started for it. */
+/** Starts them one after another, so that each process claims the session made for it. */
 const holdAll = async (stage: Stage, count: number) => {
   const held = [];
   for (let at = 0; at < count; at++) held.push(await hold(stage));
   return held;
 };
 
-const goesOn = async (session: Session): Promise<number> => {
+const continuedAt = async (session: Session): Promise<number> => {
   for await (const event of session.events({ follow: true })) {
     if (event.type === 'run.started' && event.payload.attempt === 2) break;
   }
   return performance.now();
 };
 
-/** The process is gone, which others of its machine can see. */
+/** After a kill, other processes on the machine can see that the process is gone. */
 const afterKill = async (stage: Stage): Promise<readonly number[]> => {
   const held = await holdAll(stage, stage.quick ? 3 : 5);
   const rescuer = stage.runtime.worker({ concurrency: held.length });
@@ -50,7 +50,7 @@ const afterKill = async (stage: Stage): Promise<readonly number[]> => {
   for (const { program, session } of held) {
     await pause(300 * Math.random());
     const killed = performance.now();
-    const [resumed] = await Promise.all([goesOn(session), program.end('SIGKILL')]);
+    const [resumed] = await Promise.all([continuedAt(session), program.end('SIGKILL')]);
     measured.push(resumed - killed);
   }
   await Promise.all(held.map(({ session }) => session.cancel()));
@@ -59,8 +59,8 @@ const afterKill = async (stage: Stage): Promise<readonly number[]> => {
 };
 
 /**
- * A process that is stopped is there to see, and gives no sign of life: to others it is as dead as one whose machine went away. Whoever looks
- * for work takes on all that is free, so each has a database of its own: the moments are as many as the processes.
+ * A stopped process still exists but sends no heartbeats, so to others it is as dead as a lost machine. A rescuer
+ * claims everything that is free, so each process gets its own database and its own phase within the lease.
  */
 const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
   const { program, session } = await hold(stage);
@@ -70,7 +70,7 @@ const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
   const silent = performance.now();
   try {
     program.signal('SIGSTOP');
-    return (await goesOn(session)) - silent;
+    return (await continuedAt(session)) - silent;
   } finally {
     await program.end('SIGKILL');
     await session.cancel();
@@ -78,7 +78,7 @@ const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
   }
 };
 
-/** Of pg-boss at its quickest: supervised every second, and asked for work again and again. */
+/** pg-boss at its fastest: supervised every second, and polled for work continuously. */
 const ofBoss = async ({ place }: Stage, count: number): Promise<readonly number[]> => {
   const supervision = { supervise: true, superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
   const boss = await startBoss(place.address, supervision);
@@ -112,19 +112,19 @@ const compare = async (stage: Stage): Promise<readonly Figure[]> => {
   ]);
   return [
     {
-      name: 'from SIGKILL of a worker to its run going on in another process of the machine',
+      name: 'from SIGKILL of a worker to its run continuing in another process of the machine',
       value: median(killed),
       unit: 'ms',
       detail: range(killed),
     },
     {
-      name: 'from the silence of a worker to its run going on elsewhere, times its lease',
+      name: 'from the silence of a worker to its run continuing elsewhere, times its lease',
       value: median(silent) / leaseMs,
       unit: 'x',
       detail: `a lease of ${show(leaseMs, 'ms')}: ${range(silent)}`,
     },
     {
-      name: "from SIGKILL to a pg-boss job going on elsewhere, times the job's heartbeat",
+      name: "from SIGKILL to a pg-boss job continuing elsewhere, times the job's heartbeat",
       value: median(bare) / leaseMs,
       unit: 'x',
       detail: `a heartbeat of ${show(leaseMs, 'ms')}: ${range(bare)}`,

@@ -1,4 +1,4 @@
-/** A bare server: tells who follows what PostgreSQL notifies it of. Argument: the database's address. */
+/** A bare server that forwards PostgreSQL notifications to its followers. Argument: the database's address. */
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';

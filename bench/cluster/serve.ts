@@ -1,4 +1,4 @@
-/** One of our servers. Arguments: the library, the store's address, a folder. */
+/** Runs one of our servers. Arguments: the library, the store's address, a folder. */
 import type { serveHttp } from '../../src/servers/http/index.ts';
 import type { Library } from '../library.ts';
 import { answer } from './program.ts';

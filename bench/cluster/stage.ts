@@ -8,11 +8,11 @@ import type { Place } from '../engines/engine.ts';
 export interface Stage extends Bench {
   readonly place: Place;
   readonly runtime: Runtime;
-  /** For worktrees. */
+  /** The folder for worktrees. */
   readonly data: string;
 }
 
-/** A database of its own with a runtime on it, until the work is done. */
+/** Makes a new database with a runtime on it, and removes both when the work is done. */
 export const onStage = async <T>(
   bench: Bench,
   options: Partial<RuntimeOptions>,

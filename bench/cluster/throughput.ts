@@ -28,7 +28,7 @@ const admit = async ({ runtime }: Stage, agent: Agent, count: number): Promise<r
 const assertSucceeded = async (runs: readonly Run[]): Promise<void> => {
   const all = await Promise.all(runs.map((run) => run.standing()));
   const other = all.find(({ status }) => status !== 'succeeded');
-  if (other) throw new Error(`a run ended as ${other.status}`);
+  if (other) throw new Error(`expected every run to succeed, but one ended as ${other.status}`);
 };
 
 const compare = async (stage: Stage, agent: Agent): Promise<readonly Figure[]> => {
@@ -80,7 +80,10 @@ const compare = async (stage: Stage, agent: Agent): Promise<readonly Figure[]> =
   });
 };
 
-/** Runs that wait, worked on to the last, against jobs of pg-boss that insert the rows of such a run in as many transactions. */
+/**
+ * Compares waiting runs, worked on to the last, with pg-boss jobs that insert the rows of such a run in as many
+ * transactions.
+ */
 export const throughput = (bench: Bench): Promise<readonly Figure[]> => {
   const agent = noopAgent(bench.library);
   return onStage(bench, { agents: [agent] }, (stage) => compare(stage, agent));

@@ -1,4 +1,7 @@
-/** Works on the jobs that wait, each time it is told to; a job writes what one of our runs wrote. Arguments: the database's address, the run's session. */
+/**
+ * Works off the waiting jobs on each request; a job writes the rows of one of our runs. Arguments: the database's
+ * address, the run's session.
+ */
 import pg from 'pg';
 import { jobs, startBoss } from './boss.ts';
 import { answer } from './program.ts';

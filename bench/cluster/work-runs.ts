@@ -1,4 +1,4 @@
-/** Works on the runs that wait, each time it is told to. Arguments: the library, the store's address, a folder. */
+/** Works off the waiting runs on each request. Arguments: the library, the store's address, a folder. */
 import type { Library } from '../library.ts';
 import { noopAgent } from './noop-agent.ts';
 import { answer } from './program.ts';

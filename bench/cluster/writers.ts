@@ -3,10 +3,10 @@ import { atOnce } from '../cases/append.ts';
 import type { Figure } from '../figure.ts';
 import { onStage } from './stage.ts';
 
-/** Enough that how a round begins and ends, when only one side is at work, counts little. */
+/** Enough that the beginning and end of a round, when only one side works, matter little. */
 const eventsPerRound = 896;
 
-/** Appends of so many sessions in one process, against the same rows in groups of the same size. */
+/** Appends to that many sessions in one process, compared with the same rows in groups of the same size. */
 export const writers = (bench: Bench): Promise<readonly Figure[]> =>
   onStage(bench, {}, async ({ runtime, place, quick }) => {
     const bare = await place.openBare();

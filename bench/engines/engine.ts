@@ -1,7 +1,7 @@
 export const engineNames = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** An event with everything that costs time made beforehand. */
+/** An event whose expensive parts were made beforehand. */
 export interface BareRow {
   readonly session: string;
   readonly seq: number;
@@ -13,12 +13,12 @@ export interface BareRow {
 
 /** The limit: nothing but the inserts, as durable as ours. */
 export interface BareLoop {
-  /** One transaction. */
+  /** Inserts in one transaction. */
   insert(rows: readonly BareRow[]): Promise<void> | void;
   close(): Promise<void>;
 }
 
-/** What a request that reads asks of our own tables: the key, its member and the session, each by its primary key. */
+/** The reads of a request on our own tables: the key, its member and the session, each by primary key. */
 export interface BareReads {
   read(): Promise<void> | void;
   close(): Promise<void>;
@@ -30,23 +30,25 @@ export interface ReadIds {
   readonly session: string;
 }
 
-/** How many single appends shared a transaction, in the mean. */
+/** The mean number of single appends that shared a transaction. */
 export interface GroupSizes {
   mean(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** A database of its own. */
+/** A new database. */
 export interface Place {
   readonly address: string;
-  /** On disk, all that the library keeps; nothing may be writing. */
+  /** The bytes on disk that the library uses; no process may be writing. */
   bytes(): Promise<number>;
-  /** A table with the columns and indexes of our events, in another database. Ours must have been opened once. */
+  /**
+   * Opens a table with the columns and indexes of our events, in another database. Ours must have been opened once.
+   */
   openBare(): Promise<BareLoop>;
   openReads(ids: ReadIds): Promise<BareReads>;
-  /** Of what is appended to these sessions, one event at a time. */
+  /** Counts the appends to these sessions, one event at a time. */
   openGroupSizes(sessions: readonly string[]): Promise<GroupSizes>;
-  /** The bare loop, where the engine works inside our process and must not hold up its event loop. */
+  /** The bare loop in a thread, for an engine that works inside our process and must not block its event loop. */
   openBehindThread?(): Promise<BareLoop>;
   remove(): Promise<void>;
 }

@@ -17,7 +17,7 @@ const withClient = async <T>(url: string, work: (client: pg.Client) => Promise<T
   }
 };
 
-/** In the same database, beside ours, without its row-level security. */
+/** Uses the same database as ours, without its row-level security. */
 export const openBare = async (url: string): Promise<BareLoop> => {
   const pool = new pg.Pool({ connectionString: url });
   await pool.query('create table bare_events (like perdure.events including all)');
@@ -76,7 +76,7 @@ const openGroupSizes = async (url: string, sessions: readonly string[]): Promise
 const totalBytes = `select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
   where relnamespace = 'perdure'::regnamespace and relkind = 'r'`;
 
-/** An ordinary role that owns its databases, as in production: row-level security binds it. */
+/** Uses an ordinary role that owns its databases, as in production, so that row-level security applies. */
 export const postgresEngine = async (): Promise<Engine> => {
   const server = await startPostgres();
   const admin = <T>(work: (client: pg.Client) => Promise<T>) => withClient(server.adminUrl, work);

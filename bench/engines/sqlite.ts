@@ -40,7 +40,9 @@ interface Replies {
   readonly replies?: readonly { readonly value?: { readonly outcome?: string } }[];
 }
 
-/** The writer's thread answers a transaction with one message; whoever listens to a port is told how many appends were in it. */
+/**
+ * The writer thread answers each transaction with one message. These listeners receive the number of appends in it.
+ */
 const onAppended = new Set<(appends: number) => void>();
 const { on } = MessagePort.prototype;
 MessagePort.prototype.on = function (this: MessagePort, name: 'message', listener: (message: Replies) => void) {

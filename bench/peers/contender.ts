@@ -4,49 +4,49 @@ import type { EngineName } from '../engines/engine.ts';
 export const systemNames = ['bare', 'perdure', 'mastra', 'langgraph', 'langgraph-delta'] as const;
 export type SystemName = (typeof systemNames)[number];
 
-/** `turn`: kept once, when the turn is over. `step`: everything is durable before the next step begins. */
+/** `turn`: stored once, when the turn is over. `step`: everything is durable before the next step begins. */
 export type Mode = 'turn' | 'step';
 
 export type Turn = readonly MessageInput[];
 
-/** Where a system keeps one session, and how. */
+/** Where and how a system stores one session. */
 export interface Setting {
   readonly engine: EngineName;
   readonly mode: Mode;
   /** `sqlite:FILE` or the URL of a PostgreSQL database. */
   readonly address: string;
-  /** Of the built library. */
+  /** The URL of the built library. */
   readonly libraryUrl: string;
 }
 
 /** A session that is being written. */
 export interface Contender {
-  /** By which it is found again. */
+  /** The id by which the session is found again. */
   readonly session: string;
-  /** Makes what the turn needs in the system's own form, and gives the work that is timed. */
+  /** Converts the turn to the system's own form, and returns the work to time. */
   prepare(turn: Turn): () => Promise<unknown>;
-  /** At its end. */
+  /** Forks the session at its end. */
   fork(): Promise<unknown>;
-  /** As its own connection tells it, where it can be asked. */
+  /** The durability settings that its connection reports, where it can be asked. */
   durability(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** What is asked of a session that is opened anew: what a model is given next, by a number of turns, or all of it. */
+/** The part to read from a newly opened session: the next context of a model, as a number of turns, or everything. */
 export interface Wanted {
   readonly session: string;
   readonly what: 'context' | 'all';
   readonly contextTurns: number;
 }
 
-/** A store that was opened by somebody who knows nothing of it. */
+/** A store opened without any cached data. */
 export interface Reader {
-  /** Gives the number of messages found. */
+  /** Returns the number of messages found. */
   read(wanted: Wanted): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Its modules are there; everything from here on is work. */
+/** A system whose modules are already loaded. */
 export interface System {
   write(setting: Setting): Promise<Contender>;
   read(setting: Setting): Promise<Reader>;
@@ -59,7 +59,7 @@ export interface Call {
   readonly output: unknown;
 }
 
-/** A turn without our form: what was asked, what was called, what was answered. */
+/** A turn independent of our form: the question, the calls, the answer. */
 export interface Script {
   readonly question: string;
   readonly calls: readonly Call[];
@@ -67,7 +67,7 @@ export interface Script {
 }
 
 const textOf = ({ content }: MessageInput): string => {
-  if (typeof content !== 'string') throw new Error('a turn begins and ends with text');
+  if (typeof content !== 'string') throw new Error('a turn must begin and end with text');
   return content;
 };
 

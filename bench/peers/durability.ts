@@ -1,10 +1,10 @@
 const levels = ['OFF', 'NORMAL', 'FULL', 'EXTRA'];
 
-/** What a connection to SQLite says of itself. */
+/** The durability settings that a SQLite connection reports. */
 export const sqliteDurability = async (ask: (pragma: string) => unknown): Promise<string> => {
   const mode = String(await ask('journal_mode')).toUpperCase();
   return `${mode}, synchronous=${levels[Number(await ask('synchronous'))]}`;
 };
 
-/** No client changes it for its connections. */
+/** No client changes these settings for its connections. */
 export const postgresDurability = 'fsync=on, synchronous_commit=on';

@@ -16,13 +16,13 @@ export const engineTitles: Record<EngineName, string> = { sqlite: 'SQLite', post
 
 export const windowTurns = 40;
 
-/** What makes all ratios jump at once; each is a line under the plot. */
+/** Explains why all ratios jump at once; each entry is a line under the plot. */
 export const stopNote = [
   'A ring on a dotted line: this system was stopped there, its time or room used up.',
-  'Until then its writes keep the disk of SQLite busy for all, which brings every ratio nearer to 1; from there on ratios tell more.',
+  'Until then its writes keep the disk of SQLite busy for all systems, which pulls every ratio towards 1; later ratios say more.',
 ] as const;
 
-/** Of the turns that lead to this one. */
+/** The median time of the turns up to this one. */
 export const timeAt = ({ times }: Measured, turn: number): number =>
   times.length < turn ? Number.NaN : median(times.slice(Math.max(0, turn - windowTurns), turn));
 
@@ -45,13 +45,13 @@ export class Findings {
     return this.all.find((each) => each.engine === engine && each.system === system && each.mode === mode);
   }
 
-  /** Against the bare loop of the same mode, at the same turns. */
+  /** The ratio to the bare loop of the same mode, at the same turns. */
   ratioAt(measured: Measured, turn: number): number {
     const bare = this.find(measured.engine, 'bare', measured.mode);
     return bare ? timeAt(measured, turn) / timeAt(bare, turn) : Number.NaN;
   }
 
-  /** After every block and after the last turn: what the tables tell of the turns that lead there. */
+  /** The ratio after every block and after the last turn, computed as in the tables. */
   course(measured: Measured): readonly { readonly turn: number; readonly ratio: number }[] {
     const turns = measured.times.length;
     return Array.from({ length: Math.ceil(turns / this.block) }, (_, at) => Math.min(turns, (at + 1) * this.block))
@@ -70,7 +70,8 @@ const turnFigures = (findings: Findings): readonly Result[] =>
     const [ours, bare] = [findings.find('sqlite', 'perdure', mode), findings.find('sqlite', 'bare', mode)];
     if (!ours || !bare) return [];
     const turns = ours.times.length;
-    // Who writes much was stopped by then (see `stopNote`). Both wrote in turns, so that noise meets both medians.
+    // Systems that write much were stopped by then (see `stopNote`). Both sides alternated, so noise affects both
+    // medians.
     const half = ({ times }: Measured) => median(times.slice(turns / 2, turns));
     const detail = `${show(half(ours), 'ms')} against ${show(half(bare), 'ms')}, medians of the second half of the session`;
     return [
@@ -114,7 +115,7 @@ const mastraFigures = (findings: Findings, engine: EngineName): readonly Result[
   ];
 };
 
-/** What we set out to reach, and what explains it. */
+/** Our targets, and the figures that explain them. */
 export const targetsOf = (findings: Findings): readonly Result[] => [
   ...turnFigures(findings),
   ...findings.engines.flatMap((engine) => mastraFigures(findings, engine)),

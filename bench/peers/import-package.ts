@@ -1,2 +1,2 @@
-/** Of what stands in bench/peers/node_modules, which nothing but this bench installs: so its types are told here, as far as they are used. */
+/** Imports from bench/peers/node_modules, which only this bench installs. So callers declare the types they use. */
 export const importPackage = async <Exports>(name: string): Promise<Exports> => (await import(name)) as Exports;

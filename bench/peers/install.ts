@@ -15,7 +15,7 @@ const { dependencies, overrides } = JSON.parse(readFileSync(`${folder}package.js
 >;
 const wanted = Object.entries({ ...dependencies, ...overrides });
 
-/** What the peers are made of, which nothing else of the project needs. None of it has to run anything to be installed. */
+/** Installs the packages of the peers, which only this bench needs. None of them runs an install script. */
 export const installPeers = (progress: (what: string) => void): void => {
   if (wanted.every(([name, version]) => versionOf(name) === version)) return;
   progress('installing the peers: npm ci --prefix bench/peers (about 250 MB)');

@@ -17,7 +17,7 @@ const read = (path: string): string | undefined => {
   }
 };
 
-/** As far as Linux tells it: what a disk is called there names no machine. */
+/** As far as Linux reports it; a disk model does not identify a machine. */
 const disks = (): string => {
   const kinds = new Set<string>();
   try {

@@ -12,25 +12,25 @@ import { Writer } from './writer.ts';
 export interface Plan {
   readonly systems: readonly SystemName[];
   readonly turns: number;
-  /** Turns that a system writes before the next has its go. */
+  /** How many turns a system writes before the next system gets its turn. */
   readonly block: number;
   readonly forks: number;
   readonly resumes: number;
-  /** Of a session whose turns take ever longer. */
+  /** The time limit for a session whose turns take ever longer. */
   readonly maxMs: number;
-  /** Of any session. */
+  /** The size limit of any session. */
   readonly maxBytes: number;
   readonly libraryUrl: string;
 }
 
-/** What was found of one system on one engine in one mode. */
+/** The measurements of one system on one engine in one mode. */
 export interface Measured {
   readonly system: SystemName;
   readonly engine: EngineName;
   readonly mode: Mode;
-  /** One time for each turn that it wrote. */
+  /** One time for each turn written. */
   readonly times: number[];
-  /** Why there are not more. */
+  /** Why the session was stopped early. */
   stopped?: string;
   durability?: string;
   bytesPerTurn?: number;
@@ -47,10 +47,10 @@ const modesOf: Record<SystemName, readonly Mode[]> = {
   'langgraph-delta': ['step'],
 };
 
-/** Those whose context takes a part of the session; of the others it is all there is. */
+/** Whether the system can read a part of the session as context; otherwise its context is everything. */
 const hasContext = (system: SystemName): boolean => !system.startsWith('langgraph');
 const isOurs = ({ system }: Measured): boolean => system === 'perdure';
-/** Others wait until what they wrote is on the disk. */
+/** The other systems wait until this one's writes are on disk. */
 const isHeavy = ({ system }: Measured): boolean => system.startsWith('langgraph');
 
 interface Contest {
@@ -90,7 +90,7 @@ const whyStopped = async ({ measured, site }: Contest, { maxMs, maxBytes }: Plan
   return (await site.grossBytes()) > maxBytes ? `${(maxBytes / 1e9).toFixed(1)} GB were used up` : undefined;
 };
 
-/** A few turns of each, then again: a noisy neighbour meets all. */
+/** A few turns of each system in rotation, so that noise affects all. */
 const writeTurns = async (contests: readonly Contest[], plan: Plan): Promise<void> => {
   const light = contests.filter(({ measured }) => !isHeavy(measured));
   const heavy = contests.filter(({ measured }) => isHeavy(measured));
@@ -165,7 +165,7 @@ const measureResumes = async (contests: readonly Contest[], plan: Plan): Promise
       const wanted = { what, contextTurns, session: writer.session };
       const resumed = await resume({ ...settingOf(measured, site, plan), ...wanted }).catch(() => undefined);
       if (!resumed) continue;
-      // The others are asked for as much as our context holds.
+      // The other systems are asked for as many turns as our context holds.
       if (isOurs(measured) && what === 'context') contextTurns = Math.round(resumed.messages / eventsPerTurn);
       found[at]!.push(resumed);
     }
@@ -188,7 +188,7 @@ export const measureEngine = async (
   try {
     progress('start');
     const sites: Site[] = [];
-    for (const _ of all) sites.push(await newSite(engine)); // PostgreSQL makes no two databases at once
+    for (const _ of all) sites.push(await newSite(engine)); // PostgreSQL cannot create two databases at once
     const started = await Promise.all(all.map((measured, at) => start(measured, sites[at]!, plan)));
     contests.push(...started.filter((contest) => contest !== undefined));
     progress(`${plan.turns} turns`);

@@ -39,7 +39,7 @@ const scale =
   (value: number): number =>
     from + ((Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low))) * (to - from);
 
-/** Pushes labels apart, from the top down and back where they ran out of room. */
+/** Pushes labels apart, downwards from the top, and back up where they run out of room. */
 const spread = (wished: readonly number[], bottom: number): readonly number[] => {
   const places: number[] = [];
   for (const y of wished) places.push(Math.max(y, (places.at(-1) ?? Number.NEGATIVE_INFINITY) + labelHeight));
@@ -101,7 +101,7 @@ const draw = (
 
 const titles: Record<Mode, string> = { turn: 'a turn kept once', step: 'every step durable' };
 
-/** Time per turn against bare SQL, both axes logarithmic; one panel for each engine and mode. */
+/** Plots the time per turn relative to bare SQL on logarithmic axes, one panel for each engine and mode. */
 export const plotOf = (findings: Findings): string => {
   const panels = findings.engines.flatMap((engine, column) =>
     (['turn', 'step'] as const).map((mode, row) => ({

@@ -1,4 +1,6 @@
-/** Opens a session in a process of its own, three times, and prints how long that took. Argument: a `Resuming` as JSON. */
+/**
+ * Opens a session in a separate process, three times, and prints how long that took. Argument: a `Resuming` as JSON.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import { timeOf } from '../statistics.ts';
 import type { Setting, SystemName, Wanted } from './contender.ts';
@@ -12,7 +14,7 @@ export interface Resuming extends Setting, Wanted {
 export interface Resumed {
   /** From the start of the process. */
   readonly processMs: number;
-  /** In a process that has the modules: the store is opened anew, and nothing of it is in memory. */
+  /** In a process with loaded modules: the store is opened again, with nothing cached. */
   readonly storeMs: number;
   /** On a store that was opened a while ago. */
   readonly sessionMs: number;

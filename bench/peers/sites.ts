@@ -5,12 +5,12 @@ import pg from 'pg';
 import type { Engine, Place } from '../engines/engine.ts';
 import { fileOf } from './contender.ts';
 
-/** A database of its own, whoever writes it. */
+/** A new database for one system. */
 export interface Site {
   readonly address: string;
-  /** On disk, with what is still to be moved from a write-ahead log. */
+  /** The size on disk, including what is still in a write-ahead log. */
   grossBytes(): Promise<number>;
-  /** On disk, when nothing is left to be moved; nobody may be writing. */
+  /** The size on disk after the write-ahead log was moved; no process may be writing. */
   netBytes(): Promise<number>;
   remove(): Promise<void>;
 }

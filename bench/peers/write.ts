@@ -1,4 +1,4 @@
-/** A process that writes one session as one system does, a few turns whenever it is asked. Argument: a `Writing` as JSON. */
+/** A process that writes one session with one system, a few turns per request. Argument: a `Writing` as JSON. */
 import { timeOf } from '../statistics.ts';
 import { oneTurn, realContent } from '../workload.ts';
 import type { Setting, SystemName } from './contender.ts';

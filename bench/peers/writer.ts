@@ -8,7 +8,7 @@ const program = fileURLToPath(new URL('./write.ts', import.meta.url));
 const answerMs = 120_000;
 const endMs = 5000;
 
-/** A session under way in a process of its own, so that what one system does to its heap and event loop is its own. */
+/** A session in a separate process, so that one system's heap and event loop do not affect the others. */
 export class Writer {
   readonly session: string;
   readonly #child: ChildProcess;
@@ -45,7 +45,7 @@ export class Writer {
   }
 
   async #ask<Key extends string>(request: Request, key: Key) {
-    if (!this.#child.connected) throw new Error('its process is gone');
+    if (!this.#child.connected) throw new Error('the writer process has exited');
     this.#child.send(request);
     return answerOf(this.#child, key);
   }
@@ -59,7 +59,7 @@ const end = async (child: ChildProcess): Promise<void> => {
   child.kill('SIGKILL');
 };
 
-/** The answer that has `key`; a process that fails, ends or stays silent is given up. */
+/** The answer that has `key`. Gives up on a process that fails, ends or stays silent. */
 const answerOf = async <Key extends string>(
   child: ChildProcess,
   key: Key,

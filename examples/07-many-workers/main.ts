@@ -1,4 +1,6 @@
-/** Three worker processes share the sessions of one PostgreSQL. One is killed at work, and the others finish what it had. */
+/**
+ * Three worker processes share the sessions of one PostgreSQL. One is killed at work, and the others finish its runs.
+ */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -9,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { openRuntime, type Session } from 'perdure';
 import { script, walker } from './walker.ts';
 
-const brought = join(import.meta.dirname, '../../test/support/postgres/start-postgres.ts'); // a checkout has a server for as long as this runs
+const brought = join(import.meta.dirname, '../../test/support/postgres/start-postgres.ts'); // in a checkout, starts a server for as long as this runs
 if (!process.env.PERDURE_STORE && !existsSync(brought)) {
   console.error('This example needs a PostgreSQL: name an empty database and the role that owns it, as in');
   console.error('PERDURE_STORE=postgres://perdure:secret@localhost:5432/perdure');
@@ -21,7 +23,7 @@ process.env.PERDURE_DATA = folder.path;
 const startServer = async () => {
   const { startPostgres, createOnlyDatabase } = await import(pathToFileURL(brought).href);
   const started = await startPostgres();
-  process.env.PERDURE_STORE = await createOnlyDatabase(started); // as an ordinary role that owns it, never as the superuser
+  process.env.PERDURE_STORE = await createOnlyDatabase(started); // connects as an ordinary role that owns the database, never as the superuser
   return started;
 };
 const server = process.env.PERDURE_STORE ? undefined : await startServer();

@@ -1,4 +1,6 @@
-/** The agent that all of them hold: three steps of a quarter of a second, each told with the worker that took it. */
+/**
+ * The agent that all workers hold: three steps of a quarter of a second, each recorded with the worker that took it.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineAgent, defineScript, defineTool } from 'perdure';
 import { z } from 'zod';
@@ -6,7 +8,7 @@ import { z } from 'zod';
 const step = defineTool({
   name: 'step',
   input: z.object({ number: z.int() }),
-  effects: 'idempotent', // when its worker dies meanwhile, another runs it again, under the same idempotency key
+  effects: 'idempotent', // if its worker dies meanwhile, another worker runs it again under the same idempotency key
   usesFiles: false,
   execute: async () => {
     process.send?.('at work');

@@ -1,4 +1,4 @@
-/** One of the workers. It needs the store and the agents, and nobody to tell it what to do. */
+/** One of the workers. It needs only the store and the agents; no process tells it what to do. */
 import { once } from 'node:events';
 import { openRuntime } from 'perdure';
 import { script, walker } from './walker.ts';
@@ -9,4 +9,4 @@ await using runtime = await openRuntime({
   models: { scripts: [script] },
 });
 await runtime.worker({ concurrency: 2 }).start();
-await once(process, 'disconnect'); // until whoever started it has ended
+await once(process, 'disconnect'); // until its parent has ended

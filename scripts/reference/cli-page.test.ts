@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { commands } from '../../src/cli/dispatch/registry.ts';
 import { cliPage } from './cli-page.ts';
 
-test('[DOC1] what stands behind examples is explained at the top of the page', () => {
+test('[DOC1] the page explains at its top the notes behind examples', () => {
   const marks = commands.flatMap(({ examples }) => examples.flatMap((each) => / {2}# (?:needs|.+$)/.exec(each) ?? []));
   const [top = ''] = cliPage.render().split('## Commands');
   expect(new Set(marks)).not.toEqual(new Set());
   for (const mark of marks) expect(top).toContain(`\`${mark.trim()}`);
 });
 
-test('a command tells which of the options of most commands it takes, where that is not all', () => {
+test('a command lists the common options it takes, unless it takes all of them', () => {
   const page = cliPage.render();
   const of = (name: string): string => page.split(`### perdure ${name}\n`)[1]!.split('```')[0]!;
   expect(of('demo')).toContain('it takes `--json`, `--help`.');

@@ -21,7 +21,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 const commonTitle = 'Options of most commands';
 
-/** Of a command to which some of the options of most commands mean nothing. */
+/** The note for a command that does not take all common options. */
 const leftOf = (command: Command): string => {
   if (!command.backingOptions) return '';
   const names = Object.keys(commonOptionsOf(command)).map((name) => code(`--${name}`));
@@ -75,7 +75,7 @@ export const cliPage: Page = {
         ['Code', 'Meaning'],
         Object.values(exitTable).map((each) => [String(each.code), each.about]),
       ),
-      'Which error ends with which code is told with the [errors](errors.md).',
+      'The [errors](errors.md) page says which error ends with which code.',
       '## Environment',
       table(
         ['Variable', 'What it does'],

@@ -109,7 +109,7 @@ export const configurationPage: Page = {
   render: () =>
     markdownPage(
       'Configuration',
-      'What can be set, in a file, by a program and by the environment. What is not known is refused by name; nothing is guessed.',
+      'Everything that can be set in a file, by a program or by the environment. An unknown setting is rejected by name; nothing is guessed.',
       `On this page: ${[...groups.map(({ title }) => title), 'Environment'].map((title) => linkTo(title, code(title))).join(', ')}.`,
       ...groups.map(optionsSection),
       '## Environment',

@@ -18,7 +18,7 @@ import { type Member, readAlias } from './read-interface.ts';
 const source = (file: string): string => readFileSync(file, 'utf8');
 const choice = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(' | ');
 
-/** What types are called in the sources, and what says more to a reader. */
+/** Replaces type names of the sources with text that says more to a reader. */
 const plainNames: readonly (readonly [name: RegExp, text: string])[] = [
   [/StandardSchemaV1\.InferOutput<Schema>/g, 'Input'],
   [/ContextWith<SecretName>/g, 'ToolContext'],
@@ -38,7 +38,7 @@ const told = (file: string, name: string): readonly Member[] =>
   }));
 
 interface Definition extends Group {
-  /** The type that it tells. */
+  /** The type that this group documents. */
   readonly type?: string;
 }
 
@@ -160,7 +160,7 @@ const definitions: readonly Definition[] = [
   },
 ];
 
-/** Those that another page tells. */
+/** Types that another page documents. */
 const elsewhere: Readonly<Record<string, string>> = {
   RuntimeOptions: 'configuration.md#openruntime',
   WorkerOptions: 'configuration.md#runtimeworker',
@@ -172,7 +172,7 @@ const places = new Map(
   definitions.flatMap(({ type, title }) => (type ? [[type, `#${anchorOf(title)}`] as const] : [])),
 );
 
-/** Where the types are told that this page and that of the configuration have, by name. */
+/** Where this page and the configuration page document each type, by name. */
 export const toldTypes: ReadonlyMap<string, string> = new Map([
   ...[...places].map(([type, anchor]) => [type, `${page}${anchor}`] as const),
   ...Object.entries(elsewhere),
@@ -193,7 +193,7 @@ export const definitionsPage: Page = {
   render: () =>
     markdownPage(
       'Agents, tools and options',
-      'What you write in a program: the definitions, and the options of the methods that are used most. A `?` marks what may be left out. Every method of every handle is on [the page of the library](library.md); [tools and agents](../guides/tools-and-agents.md) shows these at work.',
+      'What you write in a program: the definitions, and the options of the most used methods. A `?` marks an optional field. [The library page](library.md) has every method of every handle; [tools and agents](../guides/tools-and-agents.md) shows them in use.',
       table(['To', 'See'], Object.entries(contents)),
       ...definitions.map((each) => optionsSection({ ...each, places })),
     ),

@@ -17,7 +17,7 @@ export interface Operation {
   readonly description?: string;
   readonly tags: readonly string[];
   readonly 'x-perdure-role': string;
-  /** Who may ask, where the role alone does not decide. */
+  /** Who may call the route, where the role alone does not decide. */
   readonly 'x-perdure-whom'?: string;
   readonly 'x-perdure-areas': readonly string[];
   readonly parameters: readonly {
@@ -39,5 +39,5 @@ interface Document {
   };
 }
 
-/** The API as OpenAPI has it, as far as the pages read it. */
+/** The OpenAPI document of the API, with the fields that the pages read. */
 export const document = openApi(routes, manifest.version) as unknown as Document;

@@ -10,7 +10,7 @@ const codes = Object.keys(errorCatalog).sort() as (keyof typeof errorCatalog)[];
 const statusFor = (code: ErrorCode | 'DEFECT'): number => (code === 'DEFECT' ? 500 : statusOf[code]);
 const exitFor = (code: ErrorCode | 'DEFECT'): number => exitCodes[code === 'DEFECT' ? 'defect' : exitClassOf[code]];
 
-/** Where more is told than what to do now. */
+/** Guides that say more about an error than what to do now. */
 const guides: Partial<Record<ErrorCode | 'DEFECT', string>> = {
   EVENT_DAMAGED: '[Back up, move, upgrade](../guides/back-up.md#after-a-restore)',
   STORE_CORRUPT: '[Back up, move, upgrade](../guides/back-up.md)',
@@ -20,9 +20,9 @@ const guides: Partial<Record<ErrorCode | 'DEFECT', string>> = {
 
 const section = (code: ErrorCode | 'DEFECT'): readonly string[] => {
   const { cause, remedy, details } = errorCatalog[code];
-  const told = details ? ['', `**In \`details\`:** ${details}`] : [];
+  const detailLines = details ? ['', `**In \`details\`:** ${details}`] : [];
   const guide = guides[code] ? ['', `**Guide:** ${guides[code]}`] : [];
-  return [`## ${code}`, '', cause, '', `**What to do:** ${remedy}`, ...told, ...guide];
+  return [`## ${code}`, '', cause, '', `**What to do:** ${remedy}`, ...detailLines, ...guide];
 };
 
 const runFailures = Object.entries(runFailureCatalog).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -11,9 +11,9 @@ const types = Object.keys(eventDefinitions) as EventType[];
 const families = [...Map.groupBy(types, (type) => type.slice(0, type.indexOf('.')))];
 
 const writers: Readonly<Record<EventEntry<EventType>['writer'], string>> = {
-  run: 'by whoever holds the epoch',
+  run: 'by the holder of the epoch',
   outside: 'from outside',
-  either: 'by whoever holds the epoch, and from outside',
+  either: 'by the holder of the epoch, and from outside',
 };
 
 const firstSentence = (text: string): string => text.replace(/\. .*$/, '.');
@@ -26,10 +26,10 @@ const headerTexts: Readonly<Record<keyof typeof eventHeader.shape, string>> = {
   run: 'The run it belongs to, if any.',
   type: 'Its type.',
   version: 'The version of the payload.',
-  actor: 'Who did what it tells: `system`, `member:…`, `agent:…`, `tool:…`, `importer:…`, or `outside`.',
+  actor: 'Who caused the event: `system`, `member:…`, `agent:…`, `tool:…`, `importer:…`, or `outside`.',
 };
 
-/** What a table has room for. */
+/** The widest type that fits into a table. */
 const maxTypeChars = 64;
 
 interface Field {
@@ -58,7 +58,7 @@ const fieldRows = (fields: readonly Field[]): readonly (readonly string[])[] =>
 
 const fieldTitles = ['Field', 'Type', 'Meaning'];
 
-/** A table, and below it the types that it has no room for. */
+/** A table, followed by the types that are too wide for it. */
 const fieldLines = (fields: readonly Field[]): readonly string[] => {
   const links = linksTo(fields.map(({ schema }) => schema));
   const long = fields.filter(isLong);
@@ -90,7 +90,7 @@ export const eventsPage: Page = {
   render: () =>
     markdownPage(
       'Events',
-      'What a log is made of. Every event has a header, a payload by its type, and a hash. `perdure log SESSION --json` and `session.events()` give them as they are told here: of any earlier version, lifted to the newest.',
+      'A log consists of events. Every event has a header, a payload by its type, and a hash. `perdure log SESSION --json` and `session.events()` return them as described here; payloads of earlier versions are lifted to the newest.',
       `On this page: ${linkTo('Types')}, ${linkTo('The header')}, ${linkTo('The hash')}, ${linkTo('Who may write')}; by family: ${families.map(([name]) => linkTo(name)).join(', ')}.`,
       '## Types',
       table(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { exampleText } from './example-text.ts';
 
-test('what is short stands on one line, what is long on several, and all of it is the same JSON', () => {
+test('short values are on one line and long ones on several, and the JSON stays the same', () => {
   expect(exampleText({ a: [1, 'x'], b: {} })).toBe('{ "a": [1, "x"], "b": {} }');
   const long = { list: ['[ 1 ]', { text: 'word '.repeat(20) }, null], flag: true };
   expect(exampleText(long).split('\n').length).toBeGreaterThan(4);

@@ -12,7 +12,7 @@ const lineOf = (value: unknown): string => {
   return parts === '' ? '{}' : `{ ${parts} }`;
 };
 
-/** JSON in which what is short stands on one line. */
+/** JSON with each short value on one line. */
 export const exampleText = (value: unknown, indent = ''): string => {
   const line = lineOf(value);
   if (typeof value !== 'object' || value === null || indent.length + line.length <= width) return line;

@@ -3,7 +3,7 @@ import type { Permission } from '../../src/core/access/guard.ts';
 import { permissions } from '../../src/core/runtime/permissions.ts';
 import { libraryPage } from './library-page.ts';
 
-test('[DOC3] every verb of every handle is on the page of the library, with its least role', () => {
+test('[DOC3] every verb of every handle is on the library page, with its minimum role', () => {
   const rows = libraryPage.render().split('\n');
   for (const [handle, verbs] of Object.entries(permissions)) {
     for (const [verb, { role, whom }] of Object.entries<Permission>(verbs)) {

@@ -13,12 +13,12 @@ import { markdownPage, type Page } from './page.ts';
 import { type HandleMember, readHandle } from './read-handle.ts';
 
 interface Handle {
-  /** What it is called by whoever has it. */
+  /** The name that programs use for the handle. */
   readonly title: string;
   readonly about: string;
-  /** Its interfaces, each in its file. */
+  /** The interfaces of the handle, each with its file. */
   readonly interfaces: readonly (readonly [file: string, name: string])[];
-  /** Where the table of permissions has its verbs. */
+  /** The key of its verbs in the table of permissions. */
   readonly verbs?: keyof typeof permissions;
 }
 
@@ -135,14 +135,14 @@ const entries: Readonly<Record<string, object>> = {
 
 const handleAt = new Map(handles.map((handle) => [handle.title, handle]));
 
-/** Where the role alone does not decide, whom else it takes. */
+/** The minimum role, and who else may call the verb where the role alone does not decide. */
 const roleOf = (verbs: keyof typeof permissions | undefined, name: string): string => {
   const known: Readonly<Record<string, Permission>> = verbs ? permissions[verbs] : {};
   const { role = '', whom } = known[name] ?? {};
   return whom ? `${whom}; at least ${role}` : role;
 };
 
-/** Where the types of a signature are told. */
+/** Links to the types of a signature. */
 const typesOf = (signature: string): string => {
   const names = [...new Set(signature.match(/\b[A-Z]\w+/g))].filter((name) => toldTypes.has(name));
   return names.length > 0 ? ` See ${names.map((name) => `[${code(name)}](${toldTypes.get(name)})`).join(', ')}.` : '';
@@ -154,7 +154,7 @@ const row = ({ title, verbs }: Handle, { name, signature, isMethod, about }: Han
   return [code(signature), `${about}${typesOf(signature)}`, isMethod ? roleOf(verbs, name) : ''];
 };
 
-/** What a runtime has of its own stands first, and takes the place of what a member has by the same name. */
+/** The runtime's own members come first, and replace a member's of the same name. */
 const membersOf = ({ interfaces }: Handle): readonly HandleMember[] => {
   const all = interfaces.flatMap(([file, name]) => readHandle(readFileSync(file, 'utf8'), name));
   return all.filter(({ name }, at) => all.findIndex((each) => each.name === name) === at);

@@ -1,4 +1,4 @@
-/** Writes docs/reference anew. */
+/** Rewrites docs/reference. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pages } from './pages.ts';

@@ -28,11 +28,11 @@ const mediaTexts: Readonly<Record<string, string>> = {
     'server-sent events: `id` to go on from, `event`, and `data` as JSON. A `preview` is shown and not kept, and has no id; an `error` tells why the stream ends.',
 };
 
-/** What comes after a title such as `Body`. */
+/** The lines below a title such as `Body`. */
 const contentLines = (title: string, content: Content = {}): readonly string[] => {
   const parts = Object.entries(content).map(([media, { schema }]) => {
-    const told = mediaTexts[media];
-    return told ? [`${title} as ${code(media)}: ${told}`] : titledShape(title, schema);
+    const mediaText = mediaTexts[media];
+    return mediaText ? [`${title} as ${code(media)}: ${mediaText}`] : titledShape(title, schema);
   });
   return parts.length > 0 ? parts.flatMap((lines) => ['', ...lines]) : ['', `${title}, without content`];
 };
@@ -85,7 +85,7 @@ export const openapiPage: Page = {
   render: () =>
     markdownPage(
       'The HTTP API',
-      'What `perdure serve` and `serveHttp` answer. The same for programs: [openapi.json](openapi.json), which a server gives at `/v1/openapi.json`, and to click through at `/v1/docs`. Every request acts as one member of one workspace, that of its key: `authorization: Bearer pdk_…`. How to run a server is in [the guide](../guides/serve.md).',
+      'The API of `perdure serve` and `serveHttp`. Programs can read [openapi.json](openapi.json), which a server returns at `/v1/openapi.json`; people can browse `/v1/docs`. Every request acts as the member that its key belongs to, in one workspace: `authorization: Bearer pdk_…`. [The guide](../guides/serve.md) says how to run a server.',
       `On this page: ${linkTo('Routes')}, ${linkTo('Failures')}; by area: ${byTag.map(([tag]) => linkTo(tag)).join(', ')}. Named shapes are in [shapes](shapes.md).`,
       '## Routes',
       ...byTag.flatMap(([tag, members]) => [
@@ -105,7 +105,7 @@ export const openapiPage: Page = {
       table(['Status', 'Meaning'], failures),
       ...byTag.flatMap(([tag, members]) => [
         `## ${tag}`,
-        ...(tag === anyArea ? ['What a key of any area may ask for stands here too.'] : []),
+        ...(tag === anyArea ? ['Routes that a key of any area may use are listed here too.'] : []),
         ...members.map(section),
       ]),
     ),

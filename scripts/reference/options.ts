@@ -6,13 +6,13 @@ import { type Member, readInterface } from './read-interface.ts';
 import { shapeText } from './shape-text.ts';
 import { schemaOf } from './shapes.ts';
 
-/** What one function, or one field of its options, takes. */
+/** The options of one function, or of one of its fields. */
 export interface Group {
   readonly title: string;
   readonly about: string;
   readonly members: readonly Member[];
   readonly defaults?: Readonly<Record<string, unknown>>;
-  /** Where types that have a place of their own are told, by name. */
+  /** Links to types that are documented elsewhere, by name. */
   readonly places?: ReadonlyMap<string, string>;
 }
 
@@ -22,11 +22,11 @@ export const membersOf = (
   isShown: (member: string) => boolean = () => true,
 ): readonly Member[] => readInterface(readFileSync(file, 'utf8'), name).filter((member) => isShown(member.name));
 
-/** Of a schema whose fields are described in place. */
+/** The fields of a schema that describes them in place. */
 export const fieldsOf = (schema: z.ZodObject): readonly Member[] =>
   Object.entries(schema.shape).map(([name, field]) => {
     const { description: about } = field as z.ZodType;
-    if (!about) throw new Error(`${name} needs a description that says what it is for`);
+    if (!about) throw new Error(`${name} needs a description`);
     const isOptional = (field as z.ZodType).safeParse(undefined).success;
     return { name, isOptional, type: shapeText(schemaOf(field as z.ZodType)), about };
   });

@@ -1,4 +1,4 @@
-/** One file of docs/reference, made from the code. */
+/** One file of docs/reference, generated from the code. */
 export interface Page {
   readonly path: string;
   render(): string;
@@ -6,7 +6,7 @@ export interface Page {
 
 export const generated = '<!-- Generated from the code by `npm run reference`: change the code, not this file. -->';
 
-/** Blocks of lines, with an empty line between them. */
+/** Joins blocks of lines with an empty line between them. */
 export const markdownPage = (title: string, ...blocks: readonly (string | readonly string[])[]): string =>
   [generated, `# ${title}`, ...blocks]
     .map((block) => (typeof block === 'string' ? block : block.join('\n')))

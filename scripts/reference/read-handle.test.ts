@@ -31,7 +31,7 @@ export interface Odd {
 }
 `;
 
-test('methods are read with their signature and what their comments say, and what else a handle has', () => {
+test('methods are read with their signature and comment, and so are properties', () => {
   expect(readHandle(source, 'Box')).toEqual([
     { name: 'lid', signature: 'lid: Lid', isMethod: false, about: '' },
     {
@@ -56,8 +56,8 @@ test('methods are read with their signature and what their comments say, and wha
   ]);
 });
 
-test('a method without a comment is refused, and so is what cannot be read', () => {
+test('a method without a comment, or an unreadable member, is rejected', () => {
   expect(() => readHandle(source, 'Bare')).toThrow('Bare.open needs a comment');
-  expect(() => readHandle(source, 'Odd')).toThrow('Odd has something');
+  expect(() => readHandle(source, 'Odd')).toThrow('Odd has an unreadable member');
   expect(() => readHandle(source, 'Missing')).toThrow('there is no interface Missing');
 });

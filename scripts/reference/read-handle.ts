@@ -1,9 +1,9 @@
 import { plainComment } from './read-interface.ts';
 
-/** A method of a handle, or another handle that it has, as its source has it. */
+/** A method or property of a handle, as read from its source. */
 export interface HandleMember {
   readonly name: string;
-  /** As it is called: `fork(options?: ForkOptions): Promise<Session>`. */
+  /** The signature as it is called: `fork(options?: ForkOptions): Promise<Session>`. */
   readonly signature: string;
   readonly isMethod: boolean;
   readonly about: string;
@@ -11,7 +11,7 @@ export interface HandleMember {
 
 const memberForm = /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(readonly )?(\w+)([\s\S]*?);\n(?= {2}[\w/]|\})/y;
 
-/** As people write it. What is optional need not say that it may be undefined; what is given back does. */
+/** Simplifies a signature for readers: optional parameters drop `| undefined`, return types keep it. */
 const plainSignature = (text: string): string =>
   text
     .replace(/\breadonly /g, '')
@@ -22,7 +22,7 @@ const plainSignature = (text: string): string =>
     .replace(/,? \)/g, ')')
     .replace(/AsyncGenerator<(.+), void, void>/, 'AsyncGenerator<$1>');
 
-/** Reads what the formatter has laid out. A method without a comment is refused. */
+/** Reads a handle from formatted source. Rejects a method without a comment. */
 export const readHandle = (source: string, name: string): readonly HandleMember[] => {
   const start = new RegExp(`^export interface ${name}\\b[^{]*\\{\\n`, 'm').exec(source);
   if (!start) throw new Error(`there is no interface ${name}`);
@@ -30,7 +30,8 @@ export const readHandle = (source: string, name: string): readonly HandleMember[
   const members: HandleMember[] = [];
   for (memberForm.lastIndex = 0; body[memberForm.lastIndex] !== '}'; ) {
     const found = memberForm.exec(body);
-    if (!found) throw new Error(`${name} has something behind ${members.at(-1)?.name} that is not understood`);
+    if (!found)
+      throw new Error(`${name} has an unreadable member after ${members.at(-1)?.name}; keep the formatter's layout`);
     const [, about, isProperty, member = '', rest = ''] = found;
     if (!isProperty && about === undefined) throw new Error(`${name}.${member} needs a comment that says what it does`);
     members.push({

@@ -34,7 +34,7 @@ export interface Options extends Other {
 }
 `;
 
-test('members are read with what their comments say, methods as functions', () => {
+test('members are read with their comments, and methods as functions', () => {
   expect(readInterface(source, 'Options')).toEqual([
     { name: 'url', isOptional: false, type: 'string', about: 'Where it is.' },
     {
@@ -59,12 +59,12 @@ test('members are read with what their comments say, methods as functions', () =
   ]);
 });
 
-test('a member without a comment is refused, and so is an interface that is not there', () => {
+test('a member without a comment, or a missing interface, is rejected', () => {
   expect(() => readInterface(source, 'Other')).toThrow('Other.no needs a comment');
   expect(() => readInterface(source, 'Missing')).toThrow('there is no interface Missing');
 });
 
-test('what a name stands for is read, on however many lines it is', () => {
+test('a type alias is read, on any number of lines', () => {
   expect(readAlias(source, 'Effects')).toBe("'none' | 'once'");
   expect(readAlias(source, 'Rule')).toBe('boolean | ((input: Input) => boolean | Promise<boolean>)');
   expect(() => readAlias(source, 'Missing')).toThrow('there is no type Missing');

@@ -1,13 +1,15 @@
-/** A member of an interface, as its source has it. */
+/** A member of an interface, as read from its source. */
 export interface Member {
   readonly name: string;
   readonly isOptional: boolean;
-  /** Of a method, as a function: `(input: Input) => Output`. */
+  /** A method is written as a function: `(input: Input) => Output`. */
   readonly type: string;
   readonly about: string;
 }
 
-/** What is deeper stands further in: a member ends where the next one, its comment or the end of the interface follows. */
+/**
+ * Deeper code is indented further. So a member ends where the next member, its comment or the interface's end follows.
+ */
 const memberForm =
   /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(?:readonly )?(\w+)(\??)(: |\()([\s\S]*?);\n(?= {2}[\w/]|\})/y;
 
@@ -19,7 +21,7 @@ export const plainComment = (comment: string): string =>
 
 const asFunction = (rest: string): string => `(${rest}`.replace(/^(\([\s\S]*\)): /, '$1 => ');
 
-/** As people write it, on one line. */
+/** The type on one line, as people write it. */
 const plainType = (type: string): string =>
   type
     .replace(/\breadonly /g, '')
@@ -35,14 +37,14 @@ const plainType = (type: string): string =>
     .replace(/,? \)/g, ')')
     .replace(/; \}/g, ' }');
 
-/** What a name of the source stands for: of `type Name = …;`, what comes behind it. */
+/** The right-hand side of `type Name = …;`. */
 export const readAlias = (source: string, name: string): string => {
   const found = new RegExp(`^(?:export )?type ${name}\\b(?:<.*?>)? =\\s([\\s\\S]*?);\\n`, 'm').exec(source);
   if (!found) throw new Error(`there is no type ${name}`);
   return plainType(found[1]!.trim());
 };
 
-/** Reads what the formatter has laid out: one member after another, each with its comment. One without a comment is refused. */
+/** Reads an interface from formatted source, one member after another. Rejects a member without a comment. */
 export const readInterface = (source: string, name: string): readonly Member[] => {
   const start = new RegExp(`^export interface ${name}\\b[^{]*\\{\\n`, 'm').exec(source);
   if (!start) throw new Error(`there is no interface ${name}`);

@@ -21,11 +21,11 @@ test.each([
   [z.looseObject({}), 'Record<string, Json>'],
   [z.strictObject({ a: z.string(), 'b-c': z.boolean().optional() }), "{ a: string; 'b-c'?: boolean }"],
   [z.tuple([z.string(), z.int()]), '[string, number]'],
-])('a short shape stands on one line: %#', (type, text) => {
+])('a short shape is on one line: %#', (type, text) => {
   expect(textOf(type)).toBe(text);
 });
 
-test('what is long, or has a meaning to tell, takes a line for each field and each alternative', () => {
+test('a long or documented shape takes one line for each field and alternative', () => {
   const long = (kind: string) => z.strictObject({ kind: z.literal(kind), [`aRatherLongNameOf${kind}`]: z.string() });
   const both = z.union([long('one'), long('two')]);
   expect(textOf(z.strictObject({ id: z.string().describe('Its name.'), either: z.array(both) }))).toBe(
@@ -41,7 +41,7 @@ test('what is long, or has a meaning to tell, takes a line for each field and ea
   );
 });
 
-test('what has a name stands there by it', () => {
+test('a named shape is shown by its name', () => {
   const schema = { type: 'array', items: { $ref: '#/components/schemas/Session' } };
   expect(shapeText(schema)).toBe('Session[]');
   expect(namesIn([schema, schema])).toEqual(['Session']);

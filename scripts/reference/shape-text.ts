@@ -1,4 +1,4 @@
-/** JSON Schema as TypeScript would write it, which more people read. */
+/** Shows JSON Schema as TypeScript, which more people can read. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -23,10 +23,10 @@ const literal = (value: unknown): string => (typeof value === 'string' ? `'${val
 const fieldName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name));
 const indented = (text: string): string => text.replaceAll('\n', '\n  ');
 const fits = (line: string, room: number): boolean => line.length <= room && !line.includes('\n');
-/** One that takes several lines. */
+/** Whether a union takes several lines. */
 const isTallUnion = (text: string): boolean => text.startsWith('| ');
 
-/** An id is known by its example: `ses_…`. */
+/** The example of an id shows its prefix: `ses_…`. */
 const stringText = ({ examples = [] }: Schema): string => {
   const prefix = /^([a-z]{3,4}_)[0-9a-z]{26}$/.exec(String(examples[0]))?.[1];
   return prefix ? `${prefix}…` : 'string';
@@ -87,7 +87,7 @@ const textOf = (schema: Schema, room: number): string => {
 
 const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
 
-/** What has a name of its own stands there by it. */
+/** The schema as text; named shapes appear by name. */
 export const shapeText = (schema: Schema): string => textOf(schema, width);
 
 /** The names that a schema refers to. */

@@ -6,13 +6,15 @@ import { namesIn, type Schema, shapeText } from './shape-text.ts';
 
 const components = new Components();
 
-/** As JSON Schema; what has a name of its own (`.meta({ id })`) is referred to, and told once for all pages. */
+/**
+ * Converts to JSON Schema. Named shapes (`.meta({ id })`) become references, and are documented once for all pages.
+ */
 export const schemaOf = (type: z.ZodType): Schema => components.of(type, 'output') as Schema;
 
-/** Those that are told elsewhere, and better. */
+/** Shapes that have a better place elsewhere. */
 const elsewhere: Readonly<Record<string, string>> = { Event: 'events.md', Problem: 'openapi.md#failures' };
 
-/** All that pages have named so far, in the order of their names. */
+/** All shapes that pages have named so far, sorted by name. */
 export const namedShapes = (): readonly (readonly [string, Schema])[] =>
   Object.entries({ ...document.components.schemas, ...(components.schemas as Record<string, Schema>) })
     .filter(([name]) => !elsewhere[name])
@@ -20,7 +22,7 @@ export const namedShapes = (): readonly (readonly [string, Schema])[] =>
 
 const linkOf = (name: string): string => `[${name}](${elsewhere[name] ?? `shapes.md#${name.toLowerCase()}`})`;
 
-/** Where to read about the shapes that one names; empty when it names none. */
+/** Links to the shapes that a schema names; empty if it names none. */
 export const linksTo = (schema: Schema | readonly Schema[]): string => {
   const names = namesIn(schema);
   return names.length > 0 ? `See ${names.map(linkOf).join(', ')}.` : '';
@@ -33,7 +35,7 @@ export const shapeLines = (schema: Schema): readonly string[] => {
 
 const maxInlineChars = 80;
 
-/** `Answer: Session`, or what else has room beside the title; else the shape below it. */
+/** `Answer: Session`, or another short shape beside the title; a longer shape goes below it. */
 export const titledShape = (title: string, schema: Schema): readonly string[] => {
   if (schema.$ref) return [`${title}: ${namesIn(schema).map(linkOf).join()}.`];
   const text = shapeText(schema);

@@ -8,7 +8,10 @@ import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
 
 const kills = Number(process.env.PERDURE_KILLS);
 
-/** Mostly in the middle of appends, at any speed of the machine; every eighth time while the store is opened after the kill before. */
+/**
+ * Kills mostly in the middle of appends, whatever the machine's speed. Every eighth kill hits while the store opens
+ * after the previous kill.
+ */
 const killSoon = async (appender: Appender, round: number): Promise<void> => {
   if (round % 8 === 0) {
     await appender.next('opening');
@@ -31,7 +34,7 @@ describe.each(storeKinds)('appending to %s', (kind) => {
     for (const place of places.splice(0)) await place.remove();
   });
 
-  test('[LOG1, LOG2, LOG3, KEY1, FOLD1, FOLD5] a process that is killed loses nothing it acknowledged and leaves no half of an append', async () => {
+  test('[LOG1, LOG2, LOG3, KEY1, FOLD1, FOLD5] a killed process loses no acknowledged event and leaves no partial append', async () => {
     const started = performance.now();
     const trial = newTrial((await newPlace()).address);
     for (let round = 1; round <= kills; round++) {
@@ -45,7 +48,7 @@ describe.each(storeKinds)('appending to %s', (kind) => {
     expect(trial.acknowledged.length).toBeGreaterThan(kills);
   });
 
-  test('[ST1, LOG3] a process that is killed while it makes the database leaves one that opens', async () => {
+  test('[ST1, LOG3] a process killed while it creates the database leaves a database that opens', async () => {
     const calm = startAppender((await newPlace()).address, 0);
     const now = () => performance.now();
     const [began, done] = await Promise.all([calm.next('opening').then(now), calm.next('opened').then(now)]);

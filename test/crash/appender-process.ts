@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { type Report, reportFd } from './report.ts';
 
-/** A running appender and what it reported. */
+/** A running appender and its reports. */
 export interface Appender {
   readonly reports: readonly Report[];
-  /** When so many more reports of this kind have come. Fails when the process ends by itself. */
+  /** Resolves after `count` more reports of this kind. Rejects when the process ends by itself. */
   next(kind: Report['kind'], count?: number): Promise<void>;
-  /** SIGKILL; returns when all it managed to write has been read. */
+  /** Sends SIGKILL; returns once all output of the process has been read. */
   kill(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface Waiting {
 
 const program = fileURLToPath(new URL('./appender.ts', import.meta.url));
 
-/** A line that the kill cut short was not reported. */
+/** Ignores a last line that the kill cut short. */
 const readLines = (child: ChildProcess, onLine: (line: string) => void): void => {
   let rest = '';
   child.stdio[reportFd]!.on('data', (chunk) => {
@@ -50,7 +50,7 @@ export const startAppender = (address: string, round: number, mode?: 'outages'):
     for (const each of waiting) if (each.kind === report.kind && --each.left === 0) each.resolve();
     waiting = waiting.filter(({ left }) => left > 0);
   });
-  const endedByItself = () => new Error(`the appender ended by itself: ${said}`);
+  const endedByItself = () => new Error(`the appender exited unexpectedly: ${said}`);
   let ended = false;
   const closed = once(child, 'close')
     .catch((error) => {

@@ -1,6 +1,7 @@
 /**
- * A process that appends as fast as it can, to several sessions at once, until it is killed. It tells every acknowledgement before it
- * goes on with that session. Arguments: the store's address, the round, and `outages` when the database may go away.
+ * A process that appends as fast as it can, to several sessions at once, until it is killed. It reports every
+ * acknowledgement before it continues with that session. Arguments: the store's address, the round, and `outages` if
+ * the database may become unavailable.
  */
 
 import '../support/end-with-parent.ts';
@@ -30,7 +31,7 @@ const reporting = (store: RuntimeStore): RuntimeStore =>
 
 const isOutage = (error: unknown): boolean => mode === 'outages' && isPerdureError(error, 'STORE_UNAVAILABLE');
 
-/** From 100 characters to 100,000, small ones more often. */
+/** A size from 100 to 100,000 characters; small sizes are more likely. */
 const anySize = (): number => Math.round(100 * 1000 ** (Math.random() ** 2));
 
 const anyAppend = (session: Session): MarkedAppend => {
@@ -60,7 +61,7 @@ const ready = async (session: Session): Promise<Session> => {
   return session;
 };
 
-/** One thing done to a session; gives the session to go on with. */
+/** Does one random thing to a session, and returns the session to continue with. */
 const doSomething = async (session: Session): Promise<Session> => {
   const dice = Math.random();
   if (dice < 0.88) await appendMessages(session);

@@ -8,11 +8,11 @@ import type { SessionSummary } from '../../src/schema/summary.ts';
 import { findMark, type Mark } from './marked-append.ts';
 import type { Acknowledged } from './report.ts';
 
-/** What an audit has seen so far; the next one looks at what is new. */
+/** The results of earlier audits, so that the next audit checks only new events. */
 export interface Ledger {
-  /** Where each session stood when it was last found sound. */
+  /** The state of each session at its last successful audit. */
   readonly sound: Map<SessionId, { readonly seq: number; readonly hash: string; readonly summary: SessionSummary }>;
-  /** Marks of the appends that are in the log. */
+  /** The marks of the appends that are in the log. */
   readonly landed: Set<string>;
 }
 
@@ -28,28 +28,30 @@ const complain = (problem: unknown): never => {
   throw problem;
 };
 
-/** Folds as a service makes them, without leaving snapshots behind. */
+/** Folds as a service computes them, but without writing snapshots. */
 export const foldsOf = (store: Store): SessionFolds => new SessionFolds(store, never, complain);
 
 async function* readUpTo(store: Store, key: SessionKey, after: number, upTo: number): AsyncGenerator<StoredEvent> {
   for (let last = after; last < upTo; ) {
     const page = await store.read(key, { after: last, upTo, limit: pageEvents, maxBytes: pageBytes });
-    assert.ok(page.length > 0, `${key.session} ends at ${last}, and its head is ${upTo}`);
+    assert.ok(page.length > 0, `the log of ${key.session} ends at event ${last}, but its head is ${upTo}`);
     yield* page;
     last = page.at(-1)!.seq;
   }
 }
 
-/** What a session's own events go on from: nothing, or the parent's event, which the audit of the parent has checked. */
+/**
+ * The event that a session's own events follow: none, or the parent's event, which the parent's audit has checked.
+ */
 const startOf = async (store: Store, head: Head) => {
   if (!head.parent) return { seq: 0, hash: genesisHash };
   const { seq } = head.parent;
   const [event] = await store.read(head, { after: seq - 1, upTo: seq, limit: 1 });
-  assert.ok(event, `${head.session} goes on from an event that is not there`);
+  assert.ok(event, `the parent event of ${head.session} is missing`);
   return event;
 };
 
-/** An append is in the log whole, its events in a row, and once. */
+/** Checks that each append is in the log exactly once, complete and with its events in a row. */
 const markChecker = (landed: Set<string>) => {
   let begun: Mark | undefined;
   return {
@@ -57,15 +59,15 @@ const markChecker = (landed: Set<string>) => {
       const mark = event.body.kind === 'bytes' ? findMark(event.body.bytes) : undefined;
       const where = `${event.session} at ${event.seq}`;
       if (begun) {
-        assert.deepEqual(mark, { ...begun, place: begun.place + 1 }, `half of an append stands in ${where}`);
+        assert.deepEqual(mark, { ...begun, place: begun.place + 1 }, `an append is incomplete: ${where}`);
       } else if (mark) {
-        assert.equal(mark.place, 1, `the first half of an append is missing in ${where}`);
+        assert.equal(mark.place, 1, `an append lacks its first messages: ${where}`);
         assert.ok(!landed.has(mark.mark), `append ${mark.mark} landed twice, the second time in ${where}`);
       }
       begun = mark && mark.place < mark.count ? mark : undefined;
       if (mark && !begun) landed.add(mark.mark);
     },
-    end: () => assert.equal(begun, undefined, 'a log ends with half of an append'),
+    end: () => assert.equal(begun, undefined, 'the log ends with a partial append'),
   };
 };
 
@@ -85,7 +87,7 @@ const auditSession = async (
     const problem = linkProblem(previous, event);
     assert.equal(problem, undefined, `${head.session}, event ${event.seq}: ${problem}`);
     const promised = missing.get(event.seq) ?? hex(event.hash);
-    assert.equal(hex(event.hash), promised, `event ${event.seq} of ${head.session} is not the one acknowledged`);
+    assert.equal(hex(event.hash), promised, `event ${event.seq} of ${head.session} differs from the acknowledged one`);
     missing.delete(event.seq);
     marks.take(event);
     summary = summarize(summary, event);
@@ -93,15 +95,22 @@ const auditSession = async (
   }
   marks.end();
   assert.deepEqual([...missing.keys()], [], `acknowledged events of ${head.session} are lost`);
-  assert.equal(hex(head.hash), hex(previous.hash), `${head.session} names another hash as its head`);
+  assert.equal(
+    hex(head.hash),
+    hex(previous.hash),
+    `the head hash of ${head.session} differs from that of its last event`,
+  );
   assert.deepEqual(head.summary, summary, `the summary of ${head.session} is not the fold of its log`);
   ledger.sound.set(head.session, { seq: head.seq, hash: hex(head.hash), summary: head.summary });
 };
 
-/** Calls are opened and settled within one append, that of a turn, a fork or a rewind: a head with an open call shows half of one. */
+/**
+ * Turns, forks and rewinds open and settle their calls within one append. So an open call at the head means a partial
+ * append.
+ */
 const auditFold = async (store: Store, key: SessionKey): Promise<void> => {
   const { openCalls } = await foldsOf(store).head(key);
-  assert.deepEqual(openCalls, {}, `${key.session} ends with half of an append`);
+  assert.deepEqual(openCalls, {}, `${key.session} ends with a partial append`);
 };
 
 const bySession = (reports: readonly Acknowledged[]): Map<SessionId, Map<number, string>> => {
@@ -117,7 +126,7 @@ const bySession = (reports: readonly Acknowledged[]): Map<SessionId, Map<number,
   return sessions;
 };
 
-/** Checks what changed since the ledger's last audit against what was acknowledged since, and takes it into the ledger. */
+/** Checks everything new since the last audit against the acknowledgements since then, and updates the ledger. */
 export const auditStore = async (
   store: Store,
   ledger: Ledger,
@@ -130,7 +139,7 @@ export const auditStore = async (
     acknowledged.delete(id);
     if (ledger.sound.get(id)?.seq === seq && promised.size === 0) continue;
     const head = await store.head({ workspace, session: id });
-    assert.ok(head, `${id} is listed and not there`);
+    assert.ok(head, `${id} is listed but has no head`);
     await auditSession(store, ledger, head, promised);
     await auditFold(store, head);
   }

@@ -8,16 +8,16 @@ import { connect } from '../../src/client/index.ts';
 import { startPerdure } from '../support/cli/perdure-command.ts';
 import { freePort } from '../support/servers/free-port.ts';
 
-/** `perdure serve` in a process of its own, which can be killed and started again at the same address. */
+/** Runs `perdure serve` in a separate process that can be killed and restarted on the same address. */
 const serveApart = async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'perdure-client-'));
   const port = await freePort();
   const start = async () => {
     const child = startPerdure(['serve', '--port', String(port), '--json'], { cwd });
     const [line] = await once(createInterface({ input: child.stdout }), 'line');
-    return { child, told: JSON.parse(String(line)) as { readonly url: string; readonly key?: string } };
+    return { child, announced: JSON.parse(String(line)) as { readonly url: string; readonly key?: string } };
   };
-  let { child, told } = await start();
+  let { child, announced } = await start();
   const kill = async (): Promise<void> => {
     const ended = once(child, 'close');
     child.kill('SIGKILL');
@@ -28,15 +28,15 @@ const serveApart = async () => {
     await rm(cwd, { recursive: true, force: true });
   });
   return {
-    client: connect({ url: told.url, key: told.key! }),
+    client: connect({ url: announced.url, key: announced.key! }),
     restart: async (): Promise<void> => {
       await kill();
-      ({ child, told } = await start());
+      ({ child, announced } = await start());
     },
   };
 };
 
-test('[CLIENT4] a server is killed in the middle of streams and started again: readers see every event once and in order', async () => {
+test('[CLIENT4] when a server is killed while it streams and then restarted, readers see every event once and in order', async () => {
   const { client, restart } = await serveApart();
   const session = await client.sessions.open({ agent: 'demo' });
   const leaving = new AbortController();

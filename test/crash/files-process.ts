@@ -1,4 +1,7 @@
-/** A process that works on the run of a session when it is told which, and dies where it is told to. Argument: the place as JSON. */
+/**
+ * A process that waits for a session to work on, executes its run, and kills itself at the planned moment. Argument:
+ * the place as JSON.
+ */
 import '../support/end-with-parent.ts';
 import { once } from 'node:events';
 import { watch } from 'node:fs';
@@ -10,11 +13,14 @@ import { fill, fillingAgent, openFilling } from './filling-agent.ts';
 
 export interface FilesPlace {
   readonly address: string;
-  /** Where worktrees are. */
+  /** The folder that holds the worktrees. */
   readonly data: string;
 }
 
-/** So long after it puts blobs for the nth time, or begins to write new content aside, or to put it into place. */
+/**
+ * Kills the process `afterMs` after the nth time it uploads blobs (`put`), writes new content aside (`aside`) or
+ * renames it into place (`place`).
+ */
 export interface Death {
   readonly at: 'put' | 'aside' | 'place';
   readonly nth: number;
@@ -23,9 +29,9 @@ export interface Death {
 
 export interface FilesWork {
   readonly session: SessionId;
-  /** What a call fills the worktree with. */
+  /** The version that the call `fill` writes into the worktree. */
   readonly version: string;
-  /** Without it, it finishes the run. */
+  /** Without a death the process finishes the run. */
   readonly death?: Death;
 }
 

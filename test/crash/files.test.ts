@@ -15,14 +15,14 @@ import { newStorePlace, type StoreKind, storeKinds } from '../support/stores/sto
 import type { FilesPlace, FilesWork } from './files-process.ts';
 import { filesOfVersion, fill, fillingAgent, openFilling } from './filling-agent.ts';
 
-/** On each store: both together twice as many. */
+/** Per store. The test kills in two situations, so each store sees twice as many. */
 const kills = Math.max(10, Number(process.env.PERDURE_KILLS) / 4);
 const workspace = WorkspaceId.parse('local');
 const entry = fileURLToPath(new URL('./files-process.ts', import.meta.url));
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'perdure-crash-'));
 
-/** Long contents by their hashes, so that a difference can be shown. */
+/** Lists long contents by their hashes, so that a difference stays readable. */
 const listed = (folder: string): Listing =>
   Object.fromEntries(
     Object.entries(listFolder(folder)).map(([path, what]) => [
@@ -31,7 +31,7 @@ const listed = (folder: string): Listing =>
     ]),
   );
 
-/** What a folder that is made for this holds. */
+/** The listing of a temporary folder that `make` fills. */
 const listingOf = async (make: (folder: string) => unknown): Promise<Listing> => {
   const folder = newFolder();
   await make(folder);
@@ -43,9 +43,9 @@ const versionListing = (version: string) => listingOf((folder) => fill(folder, v
 const listingAt = (session: Session, turn: number) =>
   listingOf((folder) => session.files.copyTo(folder, { at: { turn } }));
 
-/** What a call began that was killed may not run again. */
+/** A call that was killed must not run again. */
 const agent = fillingAgent(() => {
-  throw new Error('the call ran again');
+  throw new Error('the killed call ran again');
 });
 
 type Undo = (last: () => void | Promise<void>) => void;
@@ -72,7 +72,7 @@ const begin = async (kind: StoreKind, undo: Undo) => {
     return { child, isReady: once(child, 'message') };
   };
   let next = start();
-  /** In a process that was getting ready meanwhile. */
+  /** Works in a process that started up in advance. */
   const work = async (given: FilesWork): Promise<void> => {
     const { child, isReady } = next;
     next = start();
@@ -86,24 +86,24 @@ const begin = async (kind: StoreKind, undo: Undo) => {
   return { client, opened, work, worktreeOf };
 };
 
-/** What holds after every kill: nothing that the log names is missing, and who opens the session next goes on to the end. */
-const goOn = async (runtime: Runtime, session: Session): Promise<void> => {
+/** The invariant after every kill: the log names no missing blob, and the next worker finishes the run. */
+const finishRun = async (runtime: Runtime, session: Session): Promise<void> => {
   expect(await session.verify()).toMatchObject({ ok: true });
   await runtime.worker({ session: session.id }).runUntilIdle();
   const { type, payload } = (await Array.fromAsync(session.events())).at(-1)!;
   expect({ type, payload }).toMatchObject({ type: 'run.ended', payload: { status: 'succeeded' } });
 };
 
-/** How much of a version got into the store. */
+/** How much of a version reached the store. */
 const storedOf = async (store: RuntimeStore, session: Session, version: string) => {
-  if ((await session.files.list()).some(({ path }) => path === `only-${version}`)) return 'told';
+  if ((await session.files.list()).some(({ path }) => path === `only-${version}`)) return 'recorded';
   const hashes = filesOfVersion(version).map(({ text }) => hashOf(Buffer.from(text)));
   const there = (await store.hasBlobs(workspace, hashes)).size;
   if (there === 0) return 'nothing';
   return there < hashes.length ? 'a part' : 'all of it';
 };
 
-/** How much of a restore was done; every file is whole. */
+/** How much of a restore was done. Also checks that every file is whole. */
 const restoredOf = (folder: string, from: Listing, to: Listing) => {
   const now = Object.entries(listed(folder)).filter(([path]) => !path.startsWith('.perdure'));
   for (const [path, what] of now) if (!what.startsWith('folder')) expect([from[path], to[path]], path).toContain(what);
@@ -115,11 +115,11 @@ const restoredOf = (folder: string, from: Listing, to: Listing) => {
 };
 
 describe.each(storeKinds)('files on %s', (kind) => {
-  test('[FILE12, FILE21] SIGKILL in the middle of snapshots: the log names nothing that is missing, and whoever goes on tells what the files are', async ({
+  test('[FILE12, FILE21] after SIGKILL during a snapshot the log names no missing blob, and the next worker records the files', async ({
     onTestFinished,
   }) => {
     const { client, opened, work, worktreeOf } = await begin(kind, onTestFinished);
-    const stored = { nothing: 0, 'a part': 0, 'all of it': 0, told: 0 };
+    const stored = { nothing: 0, 'a part': 0, 'all of it': 0, recorded: 0 };
     let session!: Session;
     for (let kill = 0; kill < kills; kill++) {
       const isFirst = kill % 2 === 0;
@@ -131,18 +131,18 @@ describe.each(storeKinds)('files on %s', (kind) => {
       await opened(async (runtime, store) => {
         const again = await runtime.sessions.get(session.id);
         stored[await storedOf(store, again, version)]++;
-        await goOn(runtime, again);
+        await finishRun(runtime, again);
         const listing = await versionListing(version);
         expect(listed(worktreeOf(session.id))).toEqual(listing);
         expect(await listingAt(again, 1)).toEqual(isFirst ? listing : await versionListing(`v${kill - 1}`));
       });
     }
-    console.log(`${kind}: ${kills} kills in the middle of snapshots; in the store was`, stored);
+    console.log(`${kind}: ${kills} kills during snapshots; already stored:`, stored);
     expect(stored['a part'] + stored['all of it']).toBeGreaterThan(kills / 2);
     expect(stored['a part']).toBeGreaterThan(0);
   });
 
-  test('[FILE12, FILE19] SIGKILL in the middle of restores: every file is whole, and whoever goes on has the exact files of the point', async ({
+  test('[FILE12, FILE19] after SIGKILL during a restore every file is whole, and the next worker restores exactly the files of the point', async ({
     onTestFinished,
   }) => {
     const { client, opened, work, worktreeOf } = await begin(kind, onTestFinished);
@@ -165,12 +165,12 @@ describe.each(storeKinds)('files on %s', (kind) => {
           : ({ at: 'place', nth: 1, afterMs: Math.random() * 10 } as const);
       await work({ session: session.id, version: 'none', death });
       restored[restoredOf(worktree, from.listing, to.listing)]++;
-      await opened(async (runtime) => goOn(runtime, await runtime.sessions.get(session.id)));
+      await opened(async (runtime) => finishRun(runtime, await runtime.sessions.get(session.id)));
       expect(listed(worktree)).toEqual(to.listing);
     }
     const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
     expect(types).not.toContain('files.conflicted');
-    console.log(`${kind}: ${kills} kills in the middle of restores; done was`, restored);
+    console.log(`${kind}: ${kills} kills during restores; already restored:`, restored);
     const { nothing, all, ...within } = restored;
     expect(Object.values(within).reduce((sum, each) => sum + each)).toBeGreaterThan(kills / 2);
     expect(within['a part']).toBeGreaterThan(0);

@@ -5,11 +5,11 @@ import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { type Agent, defineAgent, defineScript, defineTool, openRuntime, type Runtime } from '../../src/index.ts';
 
 const smallFiles = 120;
-/** Together more bytes than a snapshot sends at once. */
+/** Together larger than one upload batch of a snapshot. */
 const largeFiles = 8;
 const largeLines = 80_000;
 
-/** Of all paths another content than in any other version, and of some the paths too. */
+/** Every path has different content in each version, and some paths exist only in one version. */
 export const filesOfVersion = (version: string) => {
   const files = Array.from({ length: smallFiles + largeFiles }, (_, index) => ({
     path: `${index % 5}/${index % 10}/${index}`,
@@ -19,7 +19,7 @@ export const filesOfVersion = (version: string) => {
   return [...files, { path: `only-${version}/a/b`, text: version, mode: 0o600 }];
 };
 
-/** Makes a folder hold a version and nothing else. */
+/** Makes a folder hold one version and nothing else. */
 export const fill = (folder: string, version: string): void => {
   for (const name of readdirSync(folder)) if (name.startsWith('only-')) rmSync(join(folder, name), { recursive: true });
   for (const { path, text, mode } of filesOfVersion(version)) {
@@ -30,7 +30,9 @@ export const fill = (folder: string, version: string): void => {
   symlinkSync(`${version}/nowhere`, join(folder, `only-${version}/link`));
 };
 
-/** Its call `fill` does what is said here; before its call `look` the worktree is what the log says. */
+/**
+ * The call `fill` runs `fillIt`. Before the call `look`, the runtime restores the worktree to the files in the log.
+ */
 export const fillingAgent = (fillIt: (folder: string) => void): Agent =>
   defineAgent({
     name: 'filler',

@@ -1,4 +1,7 @@
-/** A process that is told to collect garbage, or to write files into sessions, and does so until it is killed. Argument: the store's address. */
+/**
+ * A process that, as instructed by its parent, collects garbage or writes files into sessions until it is killed.
+ * Argument: the store's address.
+ */
 import '../support/end-with-parent.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 import { blobsOf } from '../../src/core/files/blobs-of.ts';
@@ -12,7 +15,7 @@ import type { SessionId, WorkspaceId } from '../../src/schema/ids.ts';
 import { contentOf, filesOf, putFiles, snapshotFiles } from '../support/files/named-files.ts';
 import { openStoreAt } from '../support/stores/open-store.ts';
 
-/** Whose files are written; without any, garbage is collected. */
+/** Writes files into these sessions; if there are none, collects garbage. */
 export interface GcTask {
   readonly workspace: WorkspaceId;
   readonly sessions: readonly SessionId[];
@@ -20,17 +23,17 @@ export interface GcTask {
 
 export type GcReport = { readonly ready: true } | { readonly removed: number } | { readonly tree: string };
 
-const tell = (report: GcReport) => process.send!(report);
+const sendReport = (report: GcReport) => process.send!(report);
 const upTo = (limit: number): number => Math.floor(Math.random() * limit);
 
-/** From few contents, so that what nobody names any more is wanted again and again. */
+/** Draws from few contents, so that blobs become garbage and are then needed again. */
 const someFiles = (): readonly NewBlob[] => {
   const first = upTo(300);
   const numbers = Array.from({ length: 5 + upTo(120) }, (_, at) => first + at);
   return filesOf(Object.fromEntries(numbers.map((n) => [`${n % 7}/${n}`, `content ${n}`])));
 };
 
-/** What is already in the log stays as it is: only the new content and its folders are put. */
+/** Leaves everything already in the log in place and puts only the new content and its folders. */
 const withOneMore = async (store: RuntimeStore, { workspace }: SessionKey, tree: string) => {
   const content = contentOf(`more ${upTo(50)}`);
   const entry = { kind: 'file', mode: 0o644, size: content.bytes.length, hash: content.hash } as const;
@@ -45,18 +48,18 @@ const write = async (store: RuntimeStore, key: SessionKey): Promise<void> => {
     if (upTo(3) === 0) continue;
     await snapshotFiles(store, key, files);
     tree = files.at(-1)!.hash;
-    tell({ tree });
+    sendReport({ tree });
     await pause(60);
   }
 };
 
 const collect = async (store: RuntimeStore, workspace: WorkspaceId): Promise<void> => {
   const runtime = (await openRuntime({ store })).as({ workspace, member: 'local', role: 'admin' });
-  for (;;) await runtime.gc({ onProgress: ({ removed }) => removed > 0 && tell({ removed }) });
+  for (;;) await runtime.gc({ onProgress: ({ removed }) => removed > 0 && sendReport({ removed }) });
 };
 
 const store = await openStoreAt(process.argv[2]!);
-tell({ ready: true });
+sendReport({ ready: true });
 process.once('message', ({ workspace, sessions }: GcTask) =>
   sessions.length === 0
     ? collect(store, workspace)

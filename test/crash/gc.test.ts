@@ -13,9 +13,9 @@ import type { GcReport, GcTask } from './gc-process.ts';
 
 const kills = Math.max(20, Number(process.env.PERDURE_KILLS) / 2);
 const entry = fileURLToPath(new URL('./gc-process.ts', import.meta.url));
-/** A collection looks at all that its workspace has: with more of them, later rounds take as long as earlier ones. */
+/** A collection reads its whole workspace. Starting new workspaces keeps later rounds as fast as earlier ones. */
 const roundsPerWorkspace = 5;
-/** More than a collection removes at once. */
+/** More than a collection removes in one batch. */
 const garbageBlobs = 1200;
 
 const age = (place: StorePlace, isSqlite: boolean) =>
@@ -36,7 +36,7 @@ const kill = async (child: ChildProcess): Promise<void> => {
 };
 
 test.for(storeKinds)(
-  '[GC3, FILE12] SIGKILL in the middle of collections on %s, beside writers: nothing that is named is ever missing',
+  '[GC3, FILE12] SIGKILL during collections on %s, with concurrent writers, never loses a blob that the log names',
   async (kind, { onTestFinished }) => {
     const place = await newStorePlace(kind);
     onTestFinished(place.remove);
@@ -45,7 +45,7 @@ test.for(storeKinds)(
     const runtime = await openRuntime({ store });
     onTestFinished(() => runtime.close());
     let next = [start(address), start(address)] as const;
-    /** Processes that got ready meanwhile. */
+    /** A collector and a writer that started up in advance. */
     const twoProcesses = async () => {
       const [collector, writer] = next;
       next = [start(address), start(address)];
@@ -66,7 +66,7 @@ test.for(storeKinds)(
       writer.on('message', () => written++);
       const removing = new Promise((resolve, reject) => {
         collector.on('message', (report: GcReport) => 'removed' in report && resolve(report));
-        collector.on('exit', () => reject(new Error('the collection ended before it was killed')));
+        collector.on('exit', () => reject(new Error('the collector exited before it was killed')));
       });
       removing.catch(() => undefined);
       writer.send({ workspace, sessions: here } satisfies GcTask);
@@ -89,7 +89,7 @@ test.for(storeKinds)(
       for (const end = kill + roundsPerWorkspace; kill < end; kill++) {
         ids.push(...(await round(workspace, scoped, kill % 4 > 0)));
       }
-      // What a killed process had sent may land after it: then the next collection finds it.
+      // A killed process's last writes may land after this collection; the next one finds them.
       const collect = async (): Promise<number> => {
         await age(place, kind === 'sqlite');
         const { garbage, removed, young } = await scoped.gc();
@@ -101,7 +101,7 @@ test.for(storeKinds)(
       await verify(scoped, ids);
     }
     console.log(
-      `${kind}: ${kills} kills, ${inTheMiddle} with garbage left, ${written} snapshots told, none with anything missing`,
+      `${kind}: ${kills} kills, ${inTheMiddle} with garbage left, ${written} snapshots recorded, none with a missing blob`,
     );
     expect(inTheMiddle).toBeGreaterThan(0);
     expect(written).toBeGreaterThan(kills);

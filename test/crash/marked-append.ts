@@ -1,12 +1,12 @@
 import type { MessageInput, SessionId } from '../../src/index.ts';
 
-/** An append that can be made again word for word, and known again by the mark in each of its messages. */
+/** An append that can be repeated identically and recognised by the mark in each of its messages. */
 export interface MarkedAppend {
   readonly session: SessionId;
   /** Unique among all appends of a test. */
   readonly mark: string;
   readonly key?: string | undefined;
-  /** Characters of each message. One is a fact, several are a turn with tool calls. */
+  /** The length of each message in characters. One message is a fact; several form a turn with tool calls. */
   readonly sizes: readonly number[];
 }
 
@@ -19,7 +19,7 @@ export interface Mark {
 const longest = 100_000;
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** Text that no compression makes much smaller, the same in every process. */
+/** Text that hardly compresses and is the same in every process. */
 const filler = (() => {
   let state = 1;
   return Array.from({ length: 2 * longest }, () => {
@@ -43,13 +43,13 @@ const messageAt = (text: string, mark: string, place: number, count: number): Me
     : { role: 'tool', content: [{ type: 'tool-result', ...call, outcome: 'ok', output: text }] };
 };
 
-/** A question, calls with their results, and an answer: whole, it leaves no call open. */
+/** A question, calls with their results, and an answer. Complete, they leave no call open. */
 export const messagesOf = ({ mark, sizes }: MarkedAppend): readonly MessageInput[] =>
   sizes.map((size, place) =>
     messageAt(`~${mark}:${place + 1}/${sizes.length}~${fill(mark, place, size)}`, mark, place, sizes.length),
   );
 
-/** The mark in a stored payload; undefined for what is no message of ours. */
+/** The mark in a stored payload; undefined if the payload is not one of our messages. */
 export const findMark = (payload: Uint8Array): Mark | undefined => {
   const found = /~([\d.]+):(\d+)\/(\d+)~/.exec(Buffer.from(payload).toString('latin1', 0, 1000));
   return found ? { mark: found[1]!, place: Number(found[2]), count: Number(found[3]) } : undefined;

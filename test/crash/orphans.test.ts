@@ -8,12 +8,12 @@ import { startProxy } from '../support/postgres/postgres-proxy.ts';
 import { newStorePlace, type StoreKind } from '../support/stores/stores.ts';
 import { reportFd } from './report.ts';
 
-/** Longer than an appender goes on for before it is told that its database is away. */
+/** Longer than an appender works on before the store reports that the database is unavailable. */
 const quietMs = 5000;
 const folder = tmpdir();
 const anyPlan = (address: string) => JSON.stringify({ address, data: folder, folder, deaths: { ses_other: {} } });
 
-/** Starts a program, tells which process it is whenever that has got on, and waits to be killed. */
+/** Starts a program, sends the program's pid whenever it makes progress, and waits to be killed. */
 const parent = `
   const { fork } = require('node:child_process');
   const [program, ...args] = process.argv.slice(1);
@@ -27,9 +27,9 @@ const startOrphan = async (program: string, args: readonly string[]) => {
   const stdio = ['ignore', 'pipe', 'inherit', 'ipc'] as const;
   const child = spawn(process.execPath, ['-e', parent, file, ...args], { stdio: [...stdio] });
   const [pid] = (await once(child, 'message')) as [number];
-  const isOver = once(child, 'close').then(() => true); // when nobody is left that could write to it
+  const isOver = once(child, 'close').then(() => true); // resolves when no process can write to the pipe any more
   return {
-    /** When it does not get on any more. */
+    /** Resolves when the program makes no more progress. */
     isStuck: async () => {
       while (await Promise.race([once(child, 'message'), pause(quietMs)]));
     },
@@ -57,12 +57,12 @@ const newAddress = async (kind: StoreKind): Promise<string> => {
   return address;
 };
 
-test.for(programs)('%s ends when whoever started it was killed', async ([program, argument]) => {
+test.for(programs)('%s ends when its parent is killed', async ([program, argument]) => {
   const orphan = await startOrphan(program, [argument(await newAddress('sqlite'))]);
   expect(await orphan.endsWithParent()).toBe(true);
 });
 
-test('an appender ends when whoever started it was killed, also while its database is away', async () => {
+test('an appender ends when its parent is killed, even while its database is unavailable', async () => {
   const proxy = await startProxy(await newAddress('postgres'));
   onTestFinished(() => proxy.close());
   const orphan = await startOrphan('./appender.ts', [proxy.url, '1', 'outages']);

@@ -1,4 +1,7 @@
-/** A process that writes pairs of records, on the version before, until it is killed. Argument: the address of the store. */
+/**
+ * A process that updates pairs of records, each based on the previous version, until it is killed. Argument: the
+ * store's address.
+ */
 import '../support/end-with-parent.ts';
 import { WorkspaceId } from '../../src/schema/ids.ts';
 import { openStoreAt } from '../support/stores/open-store.ts';
@@ -12,6 +15,7 @@ for (let count = 0; ; ) {
   const writes = ids.map(
     (id, place) => ({ kind: 'member', id, onVersion: now[place]?.version ?? 0, body: count }) as const,
   );
-  if (!(await store.writeRecords(workspace, writes))) throw new Error('somebody else wrote');
+  if (!(await store.writeRecords(workspace, writes)))
+    throw new Error('the record write conflicted with another writer; only this process should write');
   process.send!(count);
 }

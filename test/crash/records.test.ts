@@ -10,7 +10,7 @@ import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 const program = fileURLToPath(new URL('./records-process.ts', import.meta.url));
 const kills = Math.ceil(Number(process.env.PERDURE_KILLS) / 4);
 
-/** The last count that was acknowledged before it was killed. */
+/** Returns the last count that was acknowledged before the kill. */
 const writeUntilKilled = async (address: string): Promise<number> => {
   const child = fork(program, [address], { execArgv: [] });
   let last = 0;
@@ -26,7 +26,7 @@ const writeUntilKilled = async (address: string): Promise<number> => {
 };
 
 describe.each(storeKinds)('records on %s', (kind) => {
-  test('[REC1, REC2] a process that is killed loses nothing it acknowledged and leaves no half of a write', async () => {
+  test('[REC1, REC2] a killed process loses no acknowledged record and leaves no partial write', async () => {
     const place = await newStorePlace(kind);
     onTestFinished(() => place.remove());
     for (let round = 0; round < kills; round++) {
@@ -37,7 +37,7 @@ describe.each(storeKinds)('records on %s', (kind) => {
       const [first, second, ...more] = records.map(({ body }) => Number(body));
       expect(second).toBe(first);
       expect(more).toEqual([]);
-      // One more may have landed whose acknowledgement was lost with the process.
+      // One more write may have landed whose acknowledgement died with the process.
       expect([acknowledged, acknowledged + 1]).toContain(first);
     }
   });

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import type { AppendOutcome, AppendRequest } from '../../src/core/ports/store.ts';
 import type { StoreReply, StoreRequest } from './store-process.ts';
 
-/** A store in a process of its own. */
+/** A store in a separate process. */
 export interface RemoteStore {
-  /** All at once, so that they may share a transaction. */
+  /** Sends all appends at once, so that they may share a transaction. */
   append(...appends: readonly AppendRequest[]): Promise<readonly AppendOutcome[]>;
-  /** The same again and again, until it does not land. */
+  /** Repeats the append until it no longer lands. */
   insist(append: AppendRequest): Promise<readonly AppendOutcome[]>;
   signal(name: 'SIGSTOP' | 'SIGCONT'): void;
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export const openRemoteStore = async (address: string): Promise<RemoteStore> => 
     else answer?.resolve(reply.outcomes);
   });
   exited.then(() => {
-    for (const answer of answers.values()) answer.reject(new Error('the process with the store ended'));
+    for (const answer of answers.values()) answer.reject(new Error('the store process exited'));
   });
   let lastId = 0;
   const ask = (task: Task): Promise<readonly AppendOutcome[]> => {

@@ -6,7 +6,7 @@ import { isAcknowledged, type Report } from './report.ts';
 
 type Keyed = MarkedAppend & { readonly key: string };
 
-/** The last append with a key in each session, whether it was acknowledged or not. */
+/** The last append with a key in each session, acknowledged or not. */
 const lastKeyed = (reports: readonly Report[]): readonly Keyed[] => {
   const last = new Map<string, Keyed>();
   for (const report of reports) {
@@ -17,7 +17,7 @@ const lastKeyed = (reports: readonly Report[]): readonly Keyed[] => {
   return [...last.values()];
 };
 
-/** What a client does that never got its answer. Gives how many of the repeated appends had not landed before. */
+/** Repeats appends, like a client that never got its answer. Returns how many of them had not landed before. */
 export const repeatLast = async (
   { sessions }: Runtime,
   { landed }: Ledger,

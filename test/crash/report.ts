@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs';
 import type { SessionId } from '../../src/schema/ids.ts';
 import type { MarkedAppend } from './marked-append.ts';
 
-/** What an appender tells, one line of JSON each. */
+/** The reports of an appender, one line of JSON each. */
 export type Report =
   | { readonly kind: 'opening' }
   | { readonly kind: 'opened' }
@@ -18,7 +18,10 @@ export type Report =
 export type Acknowledged = Extract<Report, { kind: 'acknowledged' }>;
 export const isAcknowledged = (report: Report): report is Acknowledged => report.kind === 'acknowledged';
 
-/** The pipe beside stdin, stdout and stderr: nothing else writes to it, and it blocks, so that a report is out when this returns. */
+/**
+ * A pipe beside stdin, stdout and stderr. Only reports go there, and writes block, so a report is out when the call
+ * returns.
+ */
 export const reportFd = 3;
 
 export const sendReport = (report: Report): void => {

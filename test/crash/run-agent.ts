@@ -9,7 +9,7 @@ export type ToolPlace = 'before' | 'after';
 
 const fileOf = (folder: string, session: SessionId, name: string): string => join(folder, `${session}-${name}`);
 
-/** What was done for a session in the world, one line for each time. */
+/** The lines that a tool wrote for a session, one for each execution. */
 export const doneIn = (folder: string, session: SessionId, name: string): readonly string[] => {
   const file = fileOf(folder, session, name);
   return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
@@ -20,7 +20,7 @@ export const note = (folder: string, session: SessionId, name: string, line: str
 
 type Die = (session: SessionId, tool: string, place: ToolPlace) => Promise<void>;
 
-/** An agent with a tool of every class of effects, whose work is to be seen in files of the folder. */
+/** An agent with one tool for every class of effects. The tools record their executions in files of the folder. */
 export const crashAgent = (folder: string, die: Die = async () => undefined): Agent => {
   const act = async (tool: string, { session, idempotencyKey }: ToolContext): Promise<string> => {
     await die(session, tool, 'before');

@@ -1,5 +1,6 @@
 /**
- * A process that works on several runs at once. Each comes to rest where its plan says, as if the process had died there; when all have, it dies.
+ * A process that works on several runs at once. Each run stops where its plan says, as if the process had died there.
+ * When all have stopped, the process kills itself.
  * Argument: the plan as JSON.
  */
 import '../support/end-with-parent.ts';
@@ -9,7 +10,7 @@ import { openStoreAt } from '../support/stores/open-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
 import { crashAgent, crashScript, note, type ToolPlace } from './run-agent.ts';
 
-/** At the append that makes this event, or in this tool. */
+/** Dies at the append that contains event `at`, or in this tool. */
 export type Death =
   | { readonly at: number; readonly place: ToolPlace }
   | { readonly tool: string; readonly place: ToolPlace };
@@ -31,7 +32,7 @@ const dieWhenAllAreDone = (): void => {
 
 const never = new Promise<never>(() => undefined);
 
-/** Nothing that is done for the session comes back from here, now or later. */
+/** Blocks all further work for the session, now and later. */
 const die = (session: SessionId): Promise<never> => {
   if (!dead.has(session)) note(folder, session, 'died', 'here');
   dead.add(session);

@@ -10,13 +10,13 @@ import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 import { crashAgent, crashFree, crashScript, doneIn } from './run-agent.ts';
 import type { CrashPlan, Death } from './run-worker.ts';
 
-/** A death of a worker costs little beside one of a process that appends as fast as it can. */
+/** Killing a worker is cheap compared to killing a process that appends as fast as it can. */
 const deaths = 2 * Number(process.env.PERDURE_KILLS);
 const runsAtOnce = 12;
 const places = ['before', 'after'] as const;
 const tools = ['look', 'count', 'pay', 'mail'];
 
-/** Works until every run has come to where its worker is to die, or to its end. */
+/** Works until every run has reached its planned death or its end. */
 const workAndDie = async (plan: CrashPlan): Promise<void> => {
   const child = fork(new URL('./run-worker.ts', import.meta.url), [JSON.stringify(plan)], {
     stdio: 'inherit',
@@ -30,22 +30,22 @@ const resultsOf = async (session: Session): Promise<readonly { outcome: string; 
     message.role === 'tool' ? message.content.map(({ outcome, output }) => ({ outcome, output })) : [],
   );
 
-/** What must hold of a finished run, whatever happened to its workers. */
+/** Checks what must hold for a finished run, whatever happened to its workers. */
 const check = async (session: Session, folder: string): Promise<void> => {
   const count = doneIn(folder, session.id, 'count');
   const pay = doneIn(folder, session.id, 'pay');
   const mail = doneIn(folder, session.id, 'mail');
-  expect(new Set(count).size, 'idempotent calls, each counted').toBe(2);
-  expect(count.length, 'idempotent calls, counted once').toBe(2);
-  expect(pay.length, 'once, at most once').toBeLessThanOrEqual(1);
-  expect(mail.length, 'once with reconcile, exactly once').toBe(1);
+  expect(new Set(count).size, 'both idempotent calls ran').toBe(2);
+  expect(count.length, 'each idempotent call took effect once').toBe(2);
+  expect(pay.length, 'the once call ran at most once').toBeLessThanOrEqual(1);
+  expect(mail.length, 'the once call with reconcile ran exactly once').toBe(1);
   const results = await resultsOf(session);
   expect(results.map(({ outcome, output }, index) => (outcome === 'interrupted' ? crashFree[index] : output))).toEqual(
     crashFree,
   );
   const interrupted = results.flatMap(({ outcome }, index) => (outcome === 'ok' ? [] : [crashFree[index]]));
   expect(['', 'pay done']).toContain(interrupted.join());
-  if (pay.length === 0) expect(interrupted, 'a call that never ran is not told as done').toEqual(['pay done']);
+  if (pay.length === 0) expect(interrupted, 'a call that never ran is not reported as done').toEqual(['pay done']);
   const { messages } = await session.context();
   const calls = messages.flatMap(({ content }) =>
     content.flatMap((part) => (part.type === 'tool-call' ? part.callId : [])),
@@ -58,9 +58,7 @@ const check = async (session: Session, folder: string): Promise<void> => {
 };
 
 describe.each(storeKinds)('runs on %s', (kind) => {
-  test('[RUN10, CTX1] a worker that dies at any event leaves a run that another finishes', async ({
-    onTestFinished,
-  }) => {
+  test('[RUN10, CTX1] when a worker dies at any event, another worker finishes the run', async ({ onTestFinished }) => {
     const { address, remove } = await newStorePlace(kind);
     onTestFinished(remove);
     const folder = await mkdtemp(join(tmpdir(), 'perdure-run-'));
@@ -69,7 +67,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const runtime = await openRuntime({ store: address, agents: [agent], models: { scripts: [crashScript] } });
     onTestFinished(() => runtime.close());
 
-    /** A run for each list of deaths, all at work in the same processes; gives how often each lost its worker. */
+    /** Makes one run per list of deaths, all in the same processes. Returns how often each run lost its worker. */
     const trial = async (plans: readonly (readonly Death[])[]) => {
       const runs = await Promise.all(
         plans.map(async (plan) => {
@@ -99,7 +97,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       places.map((place) => ({ at, place })),
     );
     const inTools = tools.flatMap((tool) => places.map((place) => ({ tool, place })));
-    /** Two workers die; the second may find the run further on than where it was to die. */
+    /** Two workers die. The second may already find the run past its planned death. */
     const anyTwo = (): readonly Death[] => {
       const first = points[randomInt(points.length)]!;
       const later = points.filter(({ at }) => at > first.at);
@@ -115,6 +113,6 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       died += trialled.reduce((sum, one) => sum + one.died, 0);
     }
     const seconds = Math.round((performance.now() - started) / 1000);
-    console.log(`${kind}: runs lost their worker ${died} times in ${seconds} s, and every one was finished`);
+    console.log(`${kind}: runs lost their worker ${died} times in ${seconds} s, and every run finished`);
   });
 });

@@ -5,7 +5,7 @@ import { createOnlyDatabase, type PostgresServer, startPostgres } from '../suppo
 import { startAppender } from './appender-process.ts';
 import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
 
-/** Three when processes are killed forty times, twenty-five when five hundred. */
+/** Three server kills for forty process kills, twenty-five for five hundred. */
 const kills = Math.max(3, Math.round(Number(process.env.PERDURE_KILLS) / 20));
 
 let server: PostgresServer;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('[LOG2, LOG3, FAULT1] a PostgreSQL that is killed loses nothing it acknowledged, and its clients go on when it is back', async () => {
+test('[LOG2, LOG3, FAULT1] a killed PostgreSQL loses no acknowledged event, and its clients continue when it is back', async () => {
   const started = performance.now();
   const trial = newTrial(await createOnlyDatabase(server));
   for (let round = 1; round <= kills; round++) {

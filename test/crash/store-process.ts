@@ -1,13 +1,13 @@
-/** A process that holds one store and appends what its parent asks for. Argument: the store's address. */
+/** A process that holds one store and appends what its parent requests. Argument: the store's address. */
 import type { AppendOutcome, AppendRequest, Store } from '../../src/core/ports/store.ts';
 import { openStoreAt } from '../support/stores/open-store.ts';
 
 export type StoreRequest = { readonly id: number } & (
   | { readonly task: 'append'; readonly appends: readonly AppendRequest[] }
-  /** The same again and again, until it does not land. */
+  /** Repeats the append until it no longer lands. */
   | { readonly task: 'insist'; readonly append: AppendRequest }
 );
-/** The first, with id 0, says that the store is open. */
+/** The first reply, with id 0, says that the store is open. */
 export type StoreReply = { readonly id: number } & (
   | { readonly outcomes: readonly AppendOutcome[] }
   | { readonly failed: string }

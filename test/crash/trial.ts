@@ -9,7 +9,7 @@ import { auditStore, foldsOf, type Ledger, newLedger } from './audit.ts';
 import { repeatLast } from './repeat-last.ts';
 import { type Acknowledged, isAcknowledged, type Report } from './report.ts';
 
-/** One database through many crashes. */
+/** One database that goes through many crashes. */
 export interface Trial {
   readonly address: string;
   readonly ledger: Ledger;
@@ -30,7 +30,10 @@ const reopened = async (address: string, work: (store: Store, runtime: Runtime) 
   }
 };
 
-/** Reopens, and checks what the crash left; repeats what may have been cut off, and checks again. */
+/**
+ * Reopens the store and checks what the crash left. Then repeats the appends that may have been cut off, and checks
+ * again.
+ */
 export const checkAfterCrash = async (trial: Trial, reports: readonly Report[]): Promise<void> => {
   const { address, ledger } = trial;
   const acknowledged = reports.filter(isAcknowledged);
@@ -44,7 +47,7 @@ export const checkAfterCrash = async (trial: Trial, reports: readonly Report[]):
 
 const withoutSnapshots = (store: Store): Store => overrideStore(store, { snapshot: async () => undefined });
 
-/** Folding whole logs is slow, and newer sessions hold older ones in their lineage. */
+/** Limited, because folding whole logs is slow. Newer sessions include older ones in their lineage. */
 const foldedSessions = 50;
 
 const checkFolds = async (store: Store, sessions: readonly SessionId[]): Promise<void> => {
@@ -54,7 +57,10 @@ const checkFolds = async (store: Store, sessions: readonly SessionId[]): Promise
   }
 };
 
-/** Everything from the first event on: all that was ever acknowledged, every chain with what it inherits, folds from snapshots. */
+/**
+ * Checks everything from the first event on: all acknowledgements, every chain with its inherited part, and folds from
+ * snapshots.
+ */
 export const checkWhole = ({ address, acknowledged, ledger }: Trial): Promise<void> =>
   reopened(address, async (store, { sessions }) => {
     const fresh = newLedger();

@@ -46,13 +46,13 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
 
-  test('[ST1, ST4] processes that made a new database at once all write to it', async () => {
+  test('[ST1, ST4] processes that create the same new database at once can all write to it', async () => {
     const keys = processes.map(() => newKey());
     await Promise.all(processes.map((each, i) => each.append(requestOf(keys[i]!, opened(), { creates: {} }))));
     for (const key of keys) expect(await expectSound(store, key)).toHaveLength(1);
   });
 
-  test('[LOG1, LOG4] of decisions that three processes make on one head, one lands and the others conflict', async () => {
+  test('[LOG1, LOG4] when three processes decide on the same head, one decision lands and the others conflict', async () => {
     const key = newKey();
     await openSession(store, key);
     for (let head = 1; head <= 40; head++) {
@@ -66,7 +66,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(await expectSound(store, key)).toHaveLength(41);
   });
 
-  test('[LOG1, LOG4] facts of three processes all land, each on a number of its own', async () => {
+  test('[LOG1, LOG4] facts from three processes all land, each with its own seq', async () => {
     const key = newKey();
     await openSession(store, key);
     const facts = (i: number) => Array.from({ length: 100 }, (_, n) => requestOf(key, rawText(`${i}.${n}`)));
@@ -81,7 +81,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(new Set(events.slice(1).map(textOf)).size).toBe(300);
   });
 
-  test('[KEY1] a key that two processes use at once lands once, and both get its place', async () => {
+  test('[KEY1] a key that two processes use at once lands once, and both receive its place', async () => {
     const key = newKey();
     await openSession(store, key);
     for (let head = 1; head <= 40; head++) {
@@ -108,7 +108,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(await expectSound(store, key)).toHaveLength(4);
   });
 
-  test('[WR1] of a run that is stopped anywhere in its appends, nothing lands after the claim of another process', async () => {
+  test('[WR1] a run stopped anywhere in its appends lands nothing after another process claims the session', async () => {
     const [zombie, claimer] = processes as [RemoteStore, RemoteStore];
     for (let round = 1; round <= 15; round++) {
       const key = newKey();
@@ -117,7 +117,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
       await pause(randomInt(0, 30));
       zombie.signal('SIGSTOP');
       const claiming = claim(claimer, key);
-      // It may hold the lock that the claim waits for.
+      // The stopped process may hold the lock that the claim waits for.
       await Promise.race([claiming, pause(200)]);
       zombie.signal('SIGCONT');
       const taken = await claiming;
@@ -128,7 +128,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     }
   });
 
-  test('[LOG7, ST4] a conflict, a fence and a missing session in a batch leave the others in place, while another process writes too', async () => {
+  test('[LOG7, ST4] a conflict, a fence and a missing session in a batch do not affect its other appends, while another process writes too', async () => {
     const [batching, meddling] = processes as [RemoteStore, RemoteStore];
     const workspace = newWorkspace();
     const keys = Array.from({ length: 40 }, () => newKey(workspace));

@@ -7,17 +7,17 @@ import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 import { type HostileRequest, hostileRequests } from './hostile-requests.ts';
 import { storeImage } from './store-image.ts';
 
-/** `closed` is an answer too: nothing more comes, and nobody waits. */
+/** `closed` is acceptable too: the server ended the connection, so the client does not wait. */
 export type Outcome = number | 'closed' | 'hangs';
 
 export interface BesiegedServer extends TestServer {
   readonly routes: readonly SampleRoute[];
-  /** The address of a session that has all that can be changed. */
+  /** The path of a session that has something of everything that can be changed. */
   readonly session: string;
   readonly openStreams: () => number;
   requestsFor(route: SampleRoute): readonly HostileRequest[];
   send(request: HostileRequest): Promise<Outcome>;
-  /** Fails when anything was written since it was begun, went wrong inside, or was warned of. */
+  /** Fails if anything was written since the start, failed internally, or caused a warning. */
   expectUntouched(): Promise<void>;
 }
 
@@ -25,7 +25,7 @@ const patienceMs = 10_000;
 
 const outcomeOf = (port: number, agent: Agent, { method, target, headers, body }: HostileRequest): Promise<Outcome> =>
   new Promise((resolve) => {
-    // DELETE and the like are sent without a length unless it is told.
+    // Node sends DELETE and the like without a length unless the header is set.
     const length = body !== undefined && { 'content-length': String(Buffer.byteLength(body)) };
     const asked = httpRequest({
       host: '127.0.0.1',
@@ -44,7 +44,7 @@ const outcomeOf = (port: number, agent: Agent, { method, target, headers, body }
     let answer: Outcome = 'closed';
     asked.on('response', (response: IncomingMessage) => {
       answer = response.statusCode!;
-      // What is streamed has no end: its head is enough.
+      // A stream never ends, so the status line is enough.
       if (response.headers['content-type'] === 'text/event-stream') asked.destroy();
       response.resume();
       response.on('close', () => end(answer));
@@ -52,7 +52,7 @@ const outcomeOf = (port: number, agent: Agent, { method, target, headers, body }
     asked.on('error', () => end(answer));
     asked.on('close', () => end(answer));
     if (body !== undefined) asked.write(body);
-    // A length that is promised and not kept: the answer must come without the rest.
+    // When a request promises more bytes than it sends, the server must answer without waiting for them.
     if (headers['content-length'] === undefined) asked.end();
   });
 
@@ -71,7 +71,7 @@ const fill = async ({ json, ask }: TestServer) => {
   return { path, own: { session, run, key: key.id, member: 'the-viewer' } };
 };
 
-/** A server with something in it that is worth an attack, and that tells of everything that should not be. */
+/** A server with data worth attacking, which records every internal failure and warning. */
 export const besiegedServer = async (options: ServeOptions = {}): Promise<BesiegedServer> => {
   const file = newSqliteFile();
   const wrong: unknown[] = [];

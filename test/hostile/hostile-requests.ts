@@ -17,7 +17,7 @@ interface Parameter {
   readonly schema: Schema;
 }
 
-/** In a path or a query, already as they are written there. */
+/** For paths and queries, already percent-encoded. */
 const brokenTexts = ['%00', 'a%00b', '%ff', '%c0%ae%c0%ae', '%ed%a0%80', '%f0%9f', '%', '%zz', '%u0041'];
 const pathTricks = [
   '%2e%2e',
@@ -64,7 +64,7 @@ const badKeys = [
 
 const endless = (opening: string): string => opening.repeat(200_000);
 
-/** Every request that it makes must be refused, and change nothing. */
+/** The server must reject every one of these requests, and none may change anything. */
 export const hostileRequests = (
   document: Record<string, unknown>,
   route: SampleRoute,
@@ -191,7 +191,7 @@ const withoutRefs = (document: Record<string, unknown>, schema: Schema): Schema 
     if (Array.isArray(value)) return value.map((each) => resolve(each, depth));
     if (typeof value !== 'object' || value === null) return value;
     const { $ref } = value as Schema;
-    // A schema that holds itself ends somewhere.
+    // Stop resolving a recursive schema.
     if ($ref) return depth > 3 ? {} : resolve(schemas[$ref.split('/').at(-1)!], depth + 1);
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolve(each, depth)]));
   };

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import type { TestServer } from '../support/servers/http-server.ts';
 
-/** Closed with the test at the latest; that the other side ends it is no error. */
+/** Opens a socket that is closed after the test. The other side may end it without failing the test. */
 export const openSocket = async (url: string): Promise<Socket> => {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
@@ -14,11 +14,11 @@ export const openSocket = async (url: string): Promise<Socket> => {
   return socket;
 };
 
-/** Its head. */
+/** The request line and headers, with the admin key. */
 export const requestFor = ({ server, keys }: TestServer, path: string, method = 'GET', headers = ''): string =>
   `${method} ${path} HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\nAuthorization: Bearer ${keys.admin}\r\n${headers}\r\n`;
 
-/** Until the other side ends it, or `patienceMs` are over. */
+/** Whether the other side ends the socket within `patienceMs`. */
 export const isEnded = async (socket: Socket, patienceMs = 10_000): Promise<boolean> => {
   const ended = new Promise<true>((resolve) => {
     for (const event of ['end', 'close']) socket.once(event, () => resolve(true));
@@ -27,12 +27,12 @@ export const isEnded = async (socket: Socket, patienceMs = 10_000): Promise<bool
 };
 
 export interface RawAnswer {
-  /** Of all answers that came. */
+  /** The status codes of all responses received. */
   readonly statuses: readonly number[];
   readonly isClosed: boolean;
 }
 
-/** Sends it, takes the answer and what else is sent in the same go, says goodbye, and waits until the other side has closed. */
+/** Sends the bytes, collects all responses, half-closes the socket, and waits until the server has closed it. */
 export const sendRaw = async (url: string, bytes: string, patienceMs = 10_000): Promise<RawAnswer> => {
   const socket = await openSocket(url);
   let text = '';

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
-/** What counts of a SQLite store. The audit log grows with whoever is refused, and says so in rules of its own. */
+/**
+ * The tables of a SQLite store that must not change. The audit log is excluded because rejected requests are recorded
+ * there.
+ */
 const tables: Readonly<Record<string, string>> = {
   events: 'SELECT * FROM events ORDER BY workspace, session, seq',
   sessions: 'SELECT * FROM sessions ORDER BY workspace, id',
@@ -12,7 +15,7 @@ const tables: Readonly<Record<string, string>> = {
   records: "SELECT * FROM records WHERE kind <> 'audit' ORDER BY workspace, kind, id",
 };
 
-/** The number and the digest of all rows, by table: equal as long as nothing was written. */
+/** The row count and digest of each table; equal as long as nothing was written. */
 export const storeImage = (file: string): Readonly<Record<string, string>> => {
   const database = new DatabaseSync(file, { readOnly: true });
   try {

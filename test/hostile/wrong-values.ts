@@ -1,4 +1,4 @@
-/** From a JSON schema: values that it must refuse. */
+/** Derives values that a JSON schema must reject. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -22,7 +22,7 @@ export interface Schema {
   readonly maximum?: number;
 }
 
-/** JSON as it goes over the wire: some of it cannot be written by JSON.stringify. */
+/** JSON text as sent, because JSON.stringify cannot produce some of it. */
 export interface Wrong {
   readonly what: string;
   readonly json: string;
@@ -37,11 +37,11 @@ const ofType: Readonly<Record<string, readonly string[]>> = {
   null: ['null'],
 };
 
-/** In a text, as escapes. */
+/** JSON strings with escapes. */
 const hostileTexts: Readonly<Record<string, string>> = {
   'U+0000': '"a\\u0000b"',
   'a lone surrogate': '"a\\ud800b"',
-  'the other half of a surrogate': '"\\udc00"',
+  'a lone low surrogate': '"\\udc00"',
 };
 const tooDeep = `${'['.repeat(120)}1${']'.repeat(120)}`;
 const oddKeys = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'unheard_of'];
@@ -67,21 +67,21 @@ function* wrongTexts({
   const: only,
 }: Schema): Generator<Wrong> {
   for (const [what, json] of Object.entries(hostileTexts)) yield { what, json };
-  if (minLength > 0) yield { what: 'an empty text', json: '""' };
-  if (maxLength !== undefined) yield { what: 'a text too long', json: quoted('x'.repeat(maxLength + 1)) };
+  if (minLength > 0) yield { what: 'an empty string', json: '""' };
+  if (maxLength !== undefined) yield { what: 'a string that is too long', json: quoted('x'.repeat(maxLength + 1)) };
   if (names || pattern || examples || only !== undefined)
     yield { what: 'another text', json: '"\\n.. nothing of that kind"' };
 }
 
 function* wrongNumbers({ type, minimum, exclusiveMinimum, maximum }: Schema): Generator<Wrong> {
-  yield { what: 'a number beyond all', json: '1e400' };
-  yield { what: 'NaN as a text', json: '"NaN"' };
+  yield { what: 'a number beyond the double range', json: '1e400' };
+  yield { what: 'NaN as a string', json: '"NaN"' };
   const least = minimum ?? exclusiveMinimum;
-  if (least !== undefined) yield { what: 'a number too low', json: String(least - 1) };
+  if (least !== undefined) yield { what: 'a number that is too low', json: String(least - 1) };
   if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
-    yield { what: 'a number too high', json: String(maximum + 1) };
+    yield { what: 'a number that is too high', json: String(maximum + 1) };
   if (type !== 'integer') return;
-  yield { what: 'no whole number', json: '1.5' };
+  yield { what: 'a fraction instead of an integer', json: '1.5' };
   yield { what: 'a number beyond safe integers', json: '9007199254740993' };
 }
 
@@ -91,7 +91,7 @@ function* wrongLists(schema: Schema, sample: unknown): Generator<Wrong> {
   if (minItems > 0) yield { what: 'an empty list', json: '[]' };
   if (maxItems !== undefined) {
     yield {
-      what: 'a list too long',
+      what: 'a list that is too long',
       json: `[${Array.from({ length: maxItems + 1 }, () => JSON.stringify(first ?? null)).join()}]`,
     };
   }
@@ -119,7 +119,7 @@ function* wrongObjects(
   for (const name of oddKeys) yield { what: `with ${name}`, json: withField(name, '{"polluted":true}') };
 }
 
-/** `sample` is a value that it takes: what is wrong is put into it. */
+/** `sample` is a valid value; each wrong value is placed inside it. */
 export function* wrongValues(schema: Schema, sample?: unknown): Generator<Wrong> {
   const types = typesOf(schema);
   for (const [type, values] of Object.entries(ofType)) {
@@ -127,7 +127,7 @@ export function* wrongValues(schema: Schema, sample?: unknown): Generator<Wrong>
   }
   const branches = schema.anyOf ?? schema.oneOf;
   if (branches) {
-    // What one branch refuses another may take: only what no text, number or depth of any branch makes right.
+    // Another branch may accept what one branch rejects. So this yields only values that no branch can accept.
     for (const branch of branches) {
       if (branch.type === 'object') yield* wrongObjects({ ...branch, required: [] }, sample);
       if (branch.type === 'array') yield* wrongLists(branch, sample);
@@ -141,7 +141,7 @@ export function* wrongValues(schema: Schema, sample?: unknown): Generator<Wrong>
       yield { what: `${what} as a key`, json: `{${json}:1}` };
     }
     yield { what: 'too deep', json: `{"a":${tooDeep}}` };
-    yield { what: 'a number beyond all within', json: '{"a":1e400}' };
+    yield { what: 'a number beyond the double range inside', json: '{"a":1e400}' };
     return;
   }
   if (types.has('string')) yield* wrongTexts(schema);

@@ -22,7 +22,7 @@ function write(path: string, content: string): string {
   return path;
 }
 
-/** Lays out a package whose command is `main`, with or without a Node of its own. */
+/** Makes a package whose command is `main`, with or without its own Node. */
 function layOut({ folder = root, main = 'src/cli/main.ts', source = '', ownNode = true }): string {
   cpSync(join(checkout, 'bin'), join(folder, 'bin'), { recursive: true });
   write(join(folder, 'package.json'), '{ "type": "module" }');
@@ -48,7 +48,7 @@ for (const [name, older] of [
   ['an older Node', () => olderNode(root)],
   ['a Node called v12', () => renamedNode(root)],
 ] as const) {
-  test(`[CLI2] started by ${name}, it runs again with the project's own and passes arguments and exit code`, async () => {
+  test(`[CLI2] started by ${name}, it restarts with the project's Node and passes on arguments and exit code`, async () => {
     const source =
       'const args: string[] = process.argv.slice(2); console.log(process.version, ...args); process.exit(7)';
     const bin = layOut({ source });
@@ -56,14 +56,14 @@ for (const [name, older] of [
     expect({ out, err, code }).toEqual({ out: `${process.version} ls --json a b\n`, err: '', code: 7 });
   });
 
-  test(`[CLI2] started by ${name} with no other at hand, it says what is needed`, async () => {
+  test(`[CLI2] started by ${name} with no newer Node available, it says what is needed`, async () => {
     const { out, err, code } = await finish(start(older(), layOut({ ownNode: false })));
     expect({ out, code }).toEqual({ out: '', code: 1 });
     expect(err).toMatch(/^perdure needs Node 24 or newer, this is v\d+\.\d+\.\d+: run "npm ci" in .*\n$/);
   });
 }
 
-test('[CLI2] a local Node that is itself too old is passed over', async () => {
+test('[CLI2] a local Node that is itself too old is ignored', async () => {
   const bin = layOut({ ownNode: false });
   const old = write(join(root, 'node_modules', '.bin', 'node'), '#!/bin/sh\necho v18.0.0\n');
   spawnSync('chmod', ['+x', old]);
@@ -89,7 +89,7 @@ test('[CLI2] an installed package without a recent Node says where to get one', 
 });
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  test(`${signal} reaches the command, whose exit code comes back`, async () => {
+  test(`${signal} reaches the command, whose exit code is returned`, async () => {
     const source = `process.on('${signal}', () => process.exit(9)); setInterval(() => {}, 1000); console.log('ready')`;
     const child = start(olderNode(root), layOut({ source }));
     child.stdout?.once('data', () => child.kill(signal));
@@ -97,7 +97,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   });
 }
 
-test('Ctrl-C at a terminal reaches the command once, also when its input is a pipe', async () => {
+test('Ctrl-C at a terminal reaches the command once, even when its input is a pipe', async () => {
   const source = `
     let times = 0;
     process.on('SIGINT', () => { times += 1; setTimeout(() => { console.log('interrupted ' + times); process.exit(); }, 300); });
@@ -111,23 +111,23 @@ test('Ctrl-C at a terminal reaches the command once, also when its input is a pi
   expect((await finish(child)).out).toMatch(/interrupted 1\r?\n/);
 });
 
-test('a command ended by a signal ends the outer process by the same signal', async () => {
+test('a command killed by a signal ends the outer process with the same signal', async () => {
   const source = `setInterval(() => {}, 1000); console.log('ready')`;
   const child = start(olderNode(root), layOut({ source }));
   child.stdout?.once('data', () => child.kill('SIGTERM'));
   expect(await finish(child)).toMatchObject({ code: null, signal: 'SIGTERM' });
 });
 
-test('[CLI2] a SIGKILL of the outer process ends the command too', async () => {
+test('[CLI2] SIGKILL to the outer process ends the command too', async () => {
   const source = `process.on('exit', () => console.log('left')); setInterval(() => {}, 1000); console.log(process.pid)`;
   const child = start(olderNode(root), layOut({ source }));
   child.stdout?.once('data', () => child.kill('SIGKILL'));
-  // Its output ends when the last process that has it is gone.
+  // The output ends when the last process that holds it has exited.
   const { out, signal } = await finish(child);
   expect({ out, signal }).toEqual({ out: expect.stringMatching(/^\d+\n$/), signal: 'SIGKILL' });
 });
 
-test('[CLI2] the channel between both keeps nothing alive, and the command does not see it', async () => {
+test('[CLI2] the channel between both processes keeps nothing alive, and the command does not see it', async () => {
   const source = `import { spawnSync } from 'node:child_process';
     const env = spawnSync('env').stdout.toString();
     console.log(process.env.PERDURE_LAUNCHED ?? 'none', env.includes('LAUNCHED'), env.includes('CHANNEL'))`;

@@ -15,7 +15,7 @@ const bomb = zstdCompressSync(content);
 const rightHash = blobHash(content);
 const wrongHash = Buffer.alloc(32, 7);
 
-describe.each(storeKinds)('a blob that somebody put in the place of payloads, on %s', (kind) => {
+describe.each(storeKinds)('a decompression bomb in place of payloads, on %s', (kind) => {
   let place: StorePlace;
   beforeAll(async () => {
     place = await newStorePlace(kind);
@@ -28,7 +28,7 @@ describe.each(storeKinds)('a blob that somebody put in the place of payloads, on
   };
   const now = kind === 'sqlite' ? '0' : 'now()';
 
-  /** A session whose events but the first all name the bomb; its row says that it takes so many bytes. */
+  /** Makes a session in which every event but the first names the bomb. The blob's row declares `size` bytes. */
   const withBomb = async (size: number, hash: Uint8Array): Promise<{ store: RuntimeStore; key: SessionKey }> => {
     const store = await openStoreAt(place.address);
     const key = newKey();
@@ -45,7 +45,7 @@ describe.each(storeKinds)('a blob that somebody put in the place of payloads, on
     return { store: await openStoreAt(place.address), key };
   };
 
-  test('[FAULT2] gives no more than its row says: those events are damaged, and the others go on', async () => {
+  test('[FAULT2] unpacks no more than its row declares; its events are damaged, and other sessions stay usable', async () => {
     const { store, key } = await withBomb(10, rightHash);
     const events = await store.read(key, { limit: 256, maxBytes: 2 ** 21 });
     expect(events).toHaveLength(9);
@@ -57,7 +57,7 @@ describe.each(storeKinds)('a blob that somebody put in the place of payloads, on
     await store.close();
   });
 
-  test('[FAULT2] counts with what it unpacks, also where that is not what its hash says', async () => {
+  test('[FAULT2] counts with its unpacked size against the page limit, even if its hash is wrong', async () => {
     const { store, key } = await withBomb(unpackedBytes, wrongHash);
     const page = { limit: 256, maxBytes: 2 ** 21 };
     expect(await store.read(key, page)).toHaveLength(1);

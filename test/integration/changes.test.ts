@@ -18,7 +18,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
     await place.remove();
   });
 
-  test('[WAKE5] tell each session that changes, from the moment they were asked for, whoever changes it', async () => {
+  test('[WAKE5] report each session that changes from the request on, whichever process changes it', async () => {
     const [ours, theirs] = [await runtime!.sessions.open(), await other!.sessions.open()];
     const head = async (session: typeof ours) => ({ session: session.id, head: (await session.summary()).seq });
     const changes = runtime!.changes({ after: Date.now() + 60_000 });
@@ -26,31 +26,32 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
     for (const session of [ours, theirs]) {
       const heard = session === ours ? first : nextOf(changes);
       await session.append({ role: 'user', content: 'a' });
-      // A hint may come late, and tell of what was before.
-      let told = await heard;
-      while (told?.session !== session.id || told.head < (await head(session)).head) told = await nextOf(changes);
-      expect(told).toMatchObject(await head(session));
+      // A hint may arrive late and report an earlier change.
+      let reported = await heard;
+      while (reported?.session !== session.id || reported.head < (await head(session)).head)
+        reported = await nextOf(changes);
+      expect(reported).toMatchObject(await head(session));
     }
     await changes.return();
   });
 
-  test('[WAKE5] tell what changed since a time, newest first, and each session once', async () => {
+  test('[WAKE5] report what changed since a given time, newest first and each session once', async () => {
     const scoped = runtime!.as({ workspace: 'since', member: 'ann' });
     const before = await scoped.sessions.open();
     const after = (await before.summary()).updatedAt + 1;
     while (Date.now() <= after) await new Promise(setImmediate);
     const later = [await scoped.sessions.open(), await scoped.sessions.open()];
     await later[0]!.append({ role: 'user', content: 'x' });
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for await (const { session } of scoped.changes({ after })) {
-      expect(told.has(session)).toBe(false);
-      told.add(session);
-      if (told.size === 2) break;
+      expect(reported.has(session)).toBe(false);
+      reported.add(session);
+      if (reported.size === 2) break;
     }
-    expect(told).toEqual(new Set(later.map(({ id }) => id)));
+    expect(reported).toEqual(new Set(later.map(({ id }) => id)));
   });
 
-  test('[WAKE5, WAKE3] end at once when they are left, when their signal says so and when the runtime closes', async () => {
+  test('[WAKE5, WAKE3] end at once on return, on their signal and when the runtime closes', async () => {
     const closing = await place.open();
     const leaving = new AbortController();
     const [left, signalled, closed] = [
@@ -67,7 +68,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
   });
 });
 
-test('[WAKE5] a reader that is slow gets the newest head of each session alone', async () => {
+test('[WAKE5] give a slow reader only the newest head of each session', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const sessions = await Promise.all(Array.from({ length: 3 }, () => runtime.sessions.open()));
   const changes = runtime.changes({ after: 0 });
@@ -85,7 +86,7 @@ test('[WAKE5] a reader that is slow gets the newest head of each session alone',
   await runtime.close();
 });
 
-test('[WAKE5] what has no room is found in the listing: nothing that changed is left out', async () => {
+test('[WAKE5] fall back to the listing when the buffer is full, so that no change is missed', async () => {
   const beside = openMemoryStore();
   let tell: (session: never, seq: number) => void = () => undefined;
   const store = overrideStore(beside, {
@@ -99,18 +100,18 @@ test('[WAKE5] what has no room is found in the listing: nothing that changed is 
   const changes = runtime.changes();
   const unwanted = await runtime.sessions.open();
   expect((await nextOf(changes))?.session).toBe(unwanted.id);
-  // Only the listing knows of this one: its hint has to make room for the others.
+  // Only the listing knows this session, because its hint is evicted by the others.
   const hidden = await runtime.sessions.open();
   tell(hidden.id as never, 1);
   for (let i = 0; i < 10_000; i++) tell(`ses_${i}` as never, 1);
-  const told = [await nextOf(changes), await nextOf(changes)].map((each) => each?.session);
-  expect(told).toContain(hidden.id);
-  expect(told).toContain(first.id);
+  const reported = [await nextOf(changes), await nextOf(changes)].map((each) => each?.session);
+  expect(reported).toContain(hidden.id);
+  expect(reported).toContain(first.id);
   await changes.return();
   await runtime.close();
 });
 
-test('[WAKE5] whoever breaks off in the middle and goes on from there misses nothing, however long it took', async () => {
+test('[WAKE5] a reader that stops anywhere and resumes from that time misses nothing, however long it took', async () => {
   let time = 1_800_000_000_000;
   const runtime = await openRuntime({ store: openMemoryStore(), clock: { now: () => time } });
   const sessions = [await runtime.sessions.open(), await runtime.sessions.open(), await runtime.sessions.open()];
@@ -118,19 +119,19 @@ test('[WAKE5] whoever breaks off in the middle and goes on from there misses not
   const listing = runtime.changes({ after: 0 });
   const first = (await nextOf(listing))!;
   await listing.return();
-  const told = new Set([first.session]);
+  const reported = new Set([first.session]);
   const rest = runtime.changes({ after: first.after });
-  while (told.size < 3) told.add((await nextOf(rest))!.session);
-  told.clear();
+  while (reported.size < 3) reported.add((await nextOf(rest))!.session);
+  reported.clear();
   const hint = nextOf(rest);
   for (const session of sessions) await session.append({ role: 'user', content: 'x' });
-  told.add((await hint)!.session);
+  reported.add((await hint)!.session);
   time += 3_600_000;
   const last = (await nextOf(rest))!;
-  told.add(last.session);
+  reported.add(last.session);
   await rest.return();
   const again = runtime.changes({ after: last.after });
-  while (told.size < 3) told.add((await nextOf(again))!.session);
+  while (reported.size < 3) reported.add((await nextOf(again))!.session);
   await again.return();
   await runtime.close();
 }, 20_000);

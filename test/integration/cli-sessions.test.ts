@@ -47,7 +47,7 @@ test("[CLI1] JSON answers are the library's own objects", async () => {
   });
 });
 
-test('[CLI1] a listing is filtered and goes on at its cursor', async () => {
+test('[CLI1] a listing is filtered and continues at its cursor', async () => {
   const { call, said, answered, inLibrary } = start();
   const first = await inLibrary(makeSquares);
   const second = (await said(['open'])).trim();
@@ -64,7 +64,7 @@ test('[CLI1] a listing is filtered and goes on at its cursor', async () => {
   expect(more).toMatchObject({ code: 0, err: 'there are more: `perdure ls --all` lists them, archived ones too\n' });
 });
 
-test('[CLI1, FORK1, REW1] fork, rewind and tree go to points', async () => {
+test('[CLI1, FORK1, REW1] fork, rewind and tree accept points', async () => {
   const { call, said, answered, inLibrary } = start();
   const id = await inLibrary(makeSquares);
   const child = (await said(['fork', id, '--at', 'turn:2', '--title', 'The other way'])).trim();
@@ -95,7 +95,7 @@ test('[CLI1, FORK1, REW1] fork, rewind and tree go to points', async () => {
   expect(await answered(['rewind', id, '--to', 'seq:7'])).toMatchObject({ messages: 6, turn: 3, seq: 9 });
 });
 
-test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table forbids changes nothing', async () => {
+test('[CLI1, LIFE1] lifecycle commands change the status, and forbidden ones change nothing', async () => {
   const { call, said, answered, inLibrary, eventsOf } = start();
   const id = await inLibrary(makeSquares);
   expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);
@@ -121,7 +121,7 @@ test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table fo
   expect(types).toEqual(['paused', 'resumed', 'closed', 'archived', 'restored', 'reopened']);
 });
 
-test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing is written', async () => {
+test('[CLI1, IN1, IN3, FAULT3] invalid input is rejected with its code, and nothing is written', async () => {
   const { call, said, inLibrary } = start();
   const id = await inLibrary(makeSquares);
   const jsonl = ['append', id, '--jsonl'];
@@ -155,9 +155,9 @@ test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing
   const before = await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])]);
   const check = async ([args, code, error, stdin]: (typeof cases)[number]) => {
     const result = await call([...args, '--json'], stdin === undefined ? {} : { stdin });
-    const told = JSON.parse(result.err);
-    expect({ args, code: result.code, error: told.error.code }).toEqual({ args, code, error });
-    expect(told).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
+    const reported = JSON.parse(result.err);
+    expect({ args, code: result.code, error: reported.error.code }).toEqual({ args, code, error });
+    expect(reported).toEqual({ error: { code: error, message: expect.any(String), details: expect.any(Object) } });
     expect(result.out).toBe('');
   };
   const waiting = [...cases];
@@ -168,11 +168,11 @@ test('[CLI1, IN1, IN3, FAULT3] wrong input is refused with its code, and nothing
   expect(await Promise.all([said(['ls', '--json']), said(['log', id, '--json'])])).toEqual(before);
 });
 
-test('[CLI11] what is refused is told with what to do next, in words of the command line', async () => {
+test('[CLI11] a rejection says what to do next, in terms of the command line', async () => {
   const { call, said, inLibrary } = start();
   const id = await inLibrary(makeSquares);
   await said(['close', id]);
-  const cases: readonly (readonly [args: readonly string[], told: string])[] = [
+  const cases: readonly (readonly [args: readonly string[], reported: string])[] = [
     [
       ['append', id, 'x'],
       'ILLEGAL_TRANSITION: cannot append while the session is closed: reopen it first; allowed now: change its title or metadata, reopen, archive, fork',
@@ -189,10 +189,10 @@ test('[CLI11] what is refused is told with what to do next, in words of the comm
     [['verify'], 'INVALID_INPUT: verify needs either sessions or --all: see `perdure help verify`'],
     [['limit', id], 'INVALID_INPUT: limit needs --tokens, --usd, --turns or --active: see `perdure help limit`'],
   ];
-  for (const [args, told] of cases) expect((await call(args)).err).toBe(`error ${told}\n`);
+  for (const [args, reported] of cases) expect((await call(args)).err).toBe(`error ${reported}\n`);
 });
 
-test('[CLI1] a limit is told in words', async () => {
+test('[CLI1] an exceeded limit is explained in words', async () => {
   const { said, inLibrary } = start();
   const id = await inLibrary(makeSquares);
   expect(await said(['limit', id, '--usd', '1'])).toBe(`${id} may use 1 USD in total\n`);
@@ -201,7 +201,7 @@ test('[CLI1] a limit is told in words', async () => {
   );
 });
 
-test('[CLI1, KEY2] a key that was used for something else is refused', async () => {
+test('[CLI1, KEY2] a key that was used for another request is rejected', async () => {
   const { call, said, inLibrary } = start();
   const id = await inLibrary(makeSquares);
   await said(['append', id, 'one', '--key', 'k']);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Session, Sessions } from '../../src/index.ts';
 import { memoryCommandLine } from '../support/cli/command-line.ts';
 
-/** Two turns: facts, a decision and two calls of tools in the first, changes of them in the second. */
+/** Makes two turns: facts, a decision and two tool calls in the first, changes to them in the second. */
 const makeSession = async (sessions: Sessions): Promise<string> => {
   const session = await sessions.open({ title: 'State' });
   await session.append({ role: 'user', content: 'Begin.' });
@@ -34,7 +34,7 @@ const makeSession = async (sessions: Sessions): Promise<string> => {
   return session.id;
 };
 
-/** The library's answers are as JSON would show them. */
+/** Converts the library's answers to what JSON would show. */
 const start = async () => {
   const { call, inLibrary: work, ...answers } = memoryCommandLine();
   const id = await work(makeSession);
@@ -79,7 +79,7 @@ test('[CLI1, STATE3] state shows the state or a part of it, now or at a point', 
   expect(await refused(['state', id, '--path', '/facts/host'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
 });
 
-test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and both say what changed', async () => {
+test('[CLI1, STATE1, REV1] commit changes the state, revert undoes the change, and both say what changed', async () => {
   const { id, said, answered, refused, asked } = await start();
   expect(await said(['commit', id, '--fact', 'host=local host', '--fact', 'port=1', '--why', 'told so'])).toMatch(
     /^committed event \d+, turn 2: \+\/facts\/host ~\/facts\/port: told so\n$/,
@@ -111,7 +111,7 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert takes that back, and
   expect(await refused(invalid)).toMatchObject({ exit: 2, code: 'STATE_INVALID' });
 });
 
-test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still lists events', async () => {
+test('[CLI1, QRY1] log finds commits of a session or the workspace, and still lists events', async () => {
   const { id, said, jsonLines, inLibrary, asked } = await start();
   const events = (await said(['log', id])).split('\n');
   expect(events[0]).toMatch(/^ {4}1 .* session\.opened/);
@@ -139,7 +139,7 @@ test('[CLI1, QRY1] log finds commits of a session or of the workspace, and still
   expect(await said([...everywhere, '--until', '7d'])).toBe('no commits match\n');
 });
 
-test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', async () => {
+test('[CLI1, QRY3] calls lists tool calls of a session or the workspace', async () => {
   const { id, said, answered, jsonLines, inLibrary, asked } = await start();
   expect((await said(['calls', id])).split('\n')).toEqual([
     expect.stringMatching(/^SEQ +TURN +TIME +STATUS +TOOK +TOOL +CALL$/),
@@ -164,7 +164,7 @@ test('[CLI1, QRY3] calls lists tool calls of a session or of the workspace', asy
   expect(await said(['log', '--all', '--file', 'src/auth.ts'])).toBe('no commits match\n');
 });
 
-test('[CLI1, DIFF1, DIFF2] diff tells what changed between turns, attempts and branches, by whom and why', async () => {
+test('[CLI1, DIFF1, DIFF2] diff shows changes between turns, attempts and branches, with author and reason', async () => {
   const { id, said, answered, jsonLines, refused, asked } = await start();
   expect((await said(['diff', id, '1', 'turn:2'])).split('\n').slice(1)).toEqual([
     'decisions',
@@ -202,7 +202,7 @@ test('[CLI1, DIFF1, DIFF2] diff tells what changed between turns, attempts and b
   expect(await refused(['diff', id, '1', '2#3'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
 });
 
-test('[CLI1, ADO1] adopt takes over what a branch changed and names what both changed', async () => {
+test("[CLI1, ADO1] adopt takes over a branch's changes and names those that conflict", async () => {
   const { id, said, answered, refused, asked } = await start();
   const branch = await asked(async (session) => {
     const fork = await session.fork({ at: { turn: 1 } });
@@ -225,7 +225,7 @@ test('[CLI1, ADO1] adopt takes over what a branch changed and names what both ch
   expect(adoption.commit).toEqual((await asked((session) => session.commits()))[0]);
 });
 
-test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds', async () => {
+test('[CLI1, CTX5, CTX6] compact, recall and pin work on the context', async () => {
   const { id, said, answered, refused } = await start();
   const compacted = await said(['compact', id, '--keep', '1']);
   expect(compacted).toMatch(
@@ -240,7 +240,7 @@ test('[CLI1, CTX5, CTX6] compact, recall and pin are about what a context holds'
   expect(await refused(['pin', id, 'host'])).toMatchObject({ exit: 2, code: 'STATE_INVALID' });
 });
 
-test('[CLI1, QRY4] repair makes the projections anew and says from how many events', async () => {
+test('[CLI1, QRY4] repair rebuilds the projections and says from how many events', async () => {
   const { said, answered, inLibrary, asked } = await start();
   const { seq } = await asked((session) => session.summary());
   const before = await inLibrary((sessions) => Promise.all([sessions.commits(), sessions.toolCalls()]));

@@ -52,8 +52,8 @@ const changeEvent = (session: string, seq: number): void => {
   database.close();
 };
 
-describe('what every command does', () => {
-  test('[CLI1] version and help are there without a store', async () => {
+describe('every command', () => {
+  test('[CLI1] version and help work without a store', async () => {
     const [version, help, about, helpForAll] = await Promise.all([
       said(['--version']),
       said(['--help']),
@@ -68,7 +68,7 @@ describe('what every command does', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('[CLI1] open, append, ls, show and log speak to people', async () => {
+  test('[CLI1] open, append, ls, show and log print text for people', async () => {
     const id = (await said(['open', '--title', 'Fix it', '--metadata', '{"ticket":12}'])).trim();
     expect(await said(['append', id, 'What is wrong?'])).toBe(`appended event 2 of ${id}, turn 1\n`);
     const text = 'Nothing,\nit seems.';
@@ -94,7 +94,7 @@ describe('what every command does', () => {
     expect(event?.payload.message.content).toEqual([{ type: 'text', text }]);
   });
 
-  test('[CLI1, HASH4, FAULT2] verify names the first bad event, exits 1, and checks the others too', async () => {
+  test('[CLI1, HASH4, FAULT2] verify names the first bad event, exits with 1, and checks the other sessions too', async () => {
     const [bad, good] = [await makeSession('bad'), await makeSession('good')];
     expect(await said(['verify', good, bad])).toBe(
       `✓ ${good}  7 events, the chain holds\n✓ ${bad}  7 events, the chain holds\n`,
@@ -131,7 +131,7 @@ test('[CLI1] the same commands work on PostgreSQL', async () => {
 });
 
 describe('bundles', () => {
-  test('[CLI1, BUN1, BUN2] export and import carry sessions, by file and by pipe', async () => {
+  test('[CLI1, BUN1, BUN2] export and import transfer sessions, by file and by pipe', async () => {
     const id = await makeSession();
     const child = (await said(['fork', id, '--at', '2'])).trim();
     const piped = await callPerdure(['export', child]);
@@ -162,7 +162,7 @@ describe('bundles', () => {
     expect(readdirSync(cwd).filter((name) => name.includes('part'))).toEqual([]);
   });
 
-  test('[CLI1, CLI4, BUN2, BUN3, FAULT3] what cannot be exported or imported leaves nothing behind', async () => {
+  test('[CLI1, CLI4, BUN2, BUN3, FAULT3] a failed export or import leaves nothing behind', async () => {
     const id = await makeSession();
     await said(['export', id, '-o', 'good.perdure']);
     const good = readFileSync(join(cwd, 'good.perdure'));
@@ -197,8 +197,8 @@ describe('bundles', () => {
   });
 });
 
-describe('wrong calls and faults', () => {
-  test('[CLI1, CLI4, FAULT1] a store that is not there is not made by reading it', async () => {
+describe('invalid calls and faults', () => {
+  test('[CLI1, CLI4, FAULT1] reading does not create a missing store', async () => {
     for (const args of [
       ['ls'],
       ['append', missing, 'x'],
@@ -252,7 +252,7 @@ describe('wrong calls and faults', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('[CLI1, FAULT1] a file that is no database, or not ours, is named and left as it is', async () => {
+  test('[CLI1, FAULT1] a file that is not a database, or not ours, is named and left unchanged', async () => {
     writeFileSync(join(cwd, 'noise.db'), Buffer.alloc(8192, 'noise'));
     const foreign = new DatabaseSync(join(cwd, 'foreign.db'));
     foreign.exec('CREATE TABLE theirs (a)');
@@ -261,7 +261,7 @@ describe('wrong calls and faults', () => {
       'noise.db': /; it is not a Perdure store: name an existing store or a new file; if it was a store/,
       'foreign.db': /: the database belongs to another application; give perdure a file of its own$/,
     };
-    for (const [name, told] of Object.entries(advice)) {
+    for (const [name, expected] of Object.entries(advice)) {
       const before = readFileSync(join(cwd, name));
       for (const args of [
         ['ls', '--json'],
@@ -272,13 +272,13 @@ describe('wrong calls and faults', () => {
         const { message, ...error } = JSON.parse(err).error;
         expect(error.code).toBe('STORE_CORRUPT');
         expect(message).toContain(name);
-        expect(message).toMatch(told);
+        expect(message).toMatch(expected);
       }
       expect(readFileSync(join(cwd, name))).toEqual(before);
     }
   });
 
-  test('[CLI1, FAULT1] a folder in the place of the store is named, with what to pass instead', async () => {
+  test('[CLI1, FAULT1] a folder in place of the store is named, with what to pass instead', async () => {
     mkdirSync(join(cwd, 'folder'));
     for (const command of ['ls', 'open']) {
       const { code, out, err } = await callPerdure([command, '--json', '--store', 'sqlite:folder']);
@@ -291,7 +291,7 @@ describe('wrong calls and faults', () => {
     expect(readdirSync(join(cwd, 'folder'))).toEqual([]);
   });
 
-  test('[CLI5] bytes that are not UTF-8 are refused in arguments, where they come altered, and the mark itself is taken on stdin', async () => {
+  test('[CLI5] arguments with invalid UTF-8, which arrive as U+FFFD, are rejected; stdin accepts U+FFFD itself', async () => {
     const id = await makeSession();
     const script = `exec "$0" "$1" append ${id} "$(printf 'caf\\351')"`;
     const { status, stdout, stderr } = spawnSync('bash', ['-c', script, process.execPath, bin], {
@@ -305,7 +305,7 @@ describe('wrong calls and faults', () => {
     expect(await said(['show', id])).toContain('a \ufffd b');
   });
 
-  test('[CLI1, CLI3, FAULT1] a database that cannot be reached is told without its password', async () => {
+  test('[CLI1, CLI3, FAULT1] an unreachable database is reported without its password', async () => {
     const store = 'postgres://ann:s3cr3t@127.0.0.1:1/app';
     const { code, out, err } = await callPerdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
     expect({ code, out }).toEqual({ code: 8, out: '' });
@@ -315,7 +315,7 @@ describe('wrong calls and faults', () => {
 });
 
 describe('terminals and pipes', () => {
-  test('[CLI1, WAKE1] log --follow tells of what another process appends, and Ctrl-C ends it well', async () => {
+  test('[CLI1, WAKE1] log --follow shows events from another process, and Ctrl-C ends it with success', async () => {
     const id = await makeSession();
     const follower = startPerdure(['log', id, '--after', '6', '--follow', '--json'], { cwd });
     const seen: number[] = [];
@@ -339,7 +339,7 @@ describe('terminals and pipes', () => {
     expect(limited.split('\n')).toHaveLength(3);
   });
 
-  test('[CLI1] a reader that has enough ends the command without a word', async () => {
+  test('[CLI1] a closed output pipe ends the command silently', async () => {
     const id = await makeSession();
     await inLibrary(async (sessions) => {
       const messages = Array.from({ length: 1000 }, () => ({ role: 'user', content: 'x'.repeat(360) }) as const);

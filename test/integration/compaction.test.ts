@@ -27,7 +27,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
       { role: 'assistant', content: `reply ${number}` },
     ]);
 
-  test('[CTX4] within a turn each context extends the one before, and the next turn knows what was committed', async () => {
+  test('[CTX4] within a turn each context extends the previous one, and the next turn sees what was committed', async () => {
     const session = await runtime.sessions.open({ agent });
     await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
     await session.append({ role: 'user', content: 'go' });
@@ -43,7 +43,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
     expect((await session.context()).system).toContain('host: localhost');
   });
 
-  test('[CTX5] compaction leaves the transcript whole, puts a summary into the context, and every key brings back what left', async () => {
+  test('[CTX5] compaction keeps the transcript whole, puts a summary into the context, and every evicted key can be recalled', async () => {
     const session = await runtime.sessions.open();
     for (let number = 1; number <= 10; number++) await turn(session, number);
     const transcript = await session.transcript();
@@ -64,7 +64,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
     await expect(session.recall('nonsense')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
-  test('[CTX5] a second compaction goes on from the first, and a rewind before it takes it back', async () => {
+  test('[CTX5] a second compaction continues from the first, and a rewind before it undoes it', async () => {
     const session = await runtime.sessions.open();
     for (let number = 1; number <= 6; number++) await turn(session, number);
     await session.compact({ keepTurns: 2 });
@@ -92,7 +92,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
     expect((await session.context()).system).toBe('');
   });
 
-  test('[CTX6] pinned facts and open actions stand word for word, whatever else has no room', async () => {
+  test('[CTX6] pinned facts and open actions appear verbatim, whatever else is left out', async () => {
     const session = await runtime.sessions.open();
     await session.commit((draft) => {
       for (let index = 0; index < 500; index++) draft.facts[`fact${index}`] = `value ${index} ${'x'.repeat(100)}`;

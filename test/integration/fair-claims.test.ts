@@ -11,7 +11,7 @@ const anHourAgo: Record<StoreKind, string> = {
 const yes: Record<StoreKind, string> = { sqlite: '1', postgres: 'true' };
 
 test.for(storeKinds)(
-  '[QUEUE7] on %s a workspace with 10,000 sessions that wait, older and more urgent, takes no place from one with a few',
+  '[QUEUE7] on %s a workspace with 10,000 older and more urgent waiting sessions does not delay a workspace with a few',
   async (kind, { onTestFinished }) => {
     const place = await newStorePlace(kind);
     onTestFinished(place.remove);

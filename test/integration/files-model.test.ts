@@ -46,7 +46,7 @@ const edits = fc.array(edit, { maxLength: 12 });
 const actions: { [Do in Edit['do']]: (folder: WorktreeFolder, edit: Extract<Edit, { do: Do }>) => void } = {
   write: ({ at }, each) => {
     mkdirSync(dirname(at(each.path)), { recursive: true });
-    // Never through a link: it may lead to another worktree's file, or to the machine's.
+    // Never write through a link: it may lead to a file of another worktree or of the machine.
     rmSync(at(each.path), { force: true });
     writeFileSync(at(each.path), each.content, 'utf8');
     chmodSync(at(each.path), each.mode);
@@ -67,7 +67,7 @@ const actions: { [Do in Edit['do']]: (folder: WorktreeFolder, edit: Extract<Edit
   move: ({ at }, each) => renameSync(at(each.path), at(each.to)),
 };
 
-/** Whether a way there goes through a link: then an edit would be made elsewhere. */
+/** Whether the path passes through a link, so that an edit would change another place. */
 const isThroughLink = ({ at }: WorktreeFolder, way: string): boolean =>
   way
     .split('/')
@@ -83,7 +83,7 @@ const makeEdits = (folder: WorktreeFolder, all: readonly Edit[]): void => {
       const ways = 'to' in each ? [each.path, each.to] : [each.path];
       if (!ways.some((way) => isThroughLink(folder, way))) actions[each.do](folder, each as never);
     } catch (error) {
-      // An edit that is not possible here is none.
+      // Skip an edit that is impossible here.
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     }
   }
@@ -91,7 +91,7 @@ const makeEdits = (folder: WorktreeFolder, all: readonly Edit[]): void => {
 
 const options = { numRuns: Number(process.env.PERDURE_RUNS ?? 60) };
 
-test('[FILE2, FILE7] random trees and edits: a restore of any snapshot gives its files, from any other state', async () => {
+test('[FILE2, FILE7] random trees and edits: restoring any snapshot yields its files, from any other state', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(edits, { minLength: 2, maxLength: 4 }), fc.nat(), async (rounds, pick) => {
       const folder = newWorktree();
@@ -123,7 +123,7 @@ test('[FILE2, FILE7] random trees and edits: a restore of any snapshot gives its
   );
 });
 
-test('[FILE1, FILE3, FILE4] random trees and edits: a snapshot that goes on from another is the one that begins anew', async () => {
+test('[FILE1, FILE3, FILE4] random trees and edits: an incremental snapshot equals a full one', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(edits, { minLength: 1, maxLength: 5 }), fc.boolean(), async (rounds, isRestarted) => {
       const folder = newWorktree();
@@ -150,13 +150,13 @@ test('[FILE1, FILE3, FILE4] random trees and edits: a snapshot that goes on from
 type Flat = Map<string, TreeEntry>;
 const flatten = async (blobs: MemoryBlobs, root: string): Promise<Flat> =>
   new Map(await Array.fromAsync(listTree(treeReader(blobs), root)));
-/** Of a folder its mode alone: what it holds has paths of its own. */
+/** Compares only the mode of a folder, because its contents have their own paths. */
 const comparable = (flat: Flat) =>
   [...flat]
     .map(([at, entry]) => [at, entry.kind === 'folder' ? { ...entry, hash: '' } : entry] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1));
 
-test('[FILE9] random trees: the changes, applied to the one, give the other', async () => {
+test('[FILE9] random trees: applying the changes to one tree yields the other', async () => {
   await fc.assert(
     fc.asyncProperty(edits, edits, async (first, second) => {
       const folder = newWorktree();
@@ -181,7 +181,7 @@ test('[FILE9] random trees: the changes, applied to the one, give the other', as
   );
 });
 
-test('[FILE13] random edits: worktrees made from one snapshot see nothing of each other', async () => {
+test('[FILE13] random edits: worktrees made from one snapshot do not affect each other', async () => {
   await fc.assert(
     fc.asyncProperty(edits, edits, edits, async (common, ofParent, ofChild) => {
       const [parent, child] = [newWorktree(), newWorktree()];

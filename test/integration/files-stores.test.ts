@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 describe.each(storeKinds)('files on %s', (kind) => {
-  test('[FILE1, FILE2, BLOB3] what one process snapshots another restores, and only in its workspace', async () => {
+  test('[FILE1, FILE2, BLOB3] one process restores what another snapshots, but only in the same workspace', async () => {
     const place = await newStorePlace(kind);
     const [mine, theirs] = ['mine', 'theirs'] as WorkspaceId[];
     const from = newWorktree();

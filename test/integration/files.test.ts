@@ -25,7 +25,7 @@ import { listFolder, newWorktree, removeWorktrees } from '../support/files/workt
 
 afterEach(removeWorktrees);
 
-/** A worktree with its cache. */
+/** A worktree with its scan cache. */
 const start = (files: Readonly<Record<string, string>> = {}, blobs = new MemoryBlobs()) => {
   const worktree = newWorktree();
   for (const [name, content] of Object.entries(files)) worktree.write(name, content);
@@ -37,7 +37,7 @@ const start = (files: Readonly<Record<string, string>> = {}, blobs = new MemoryB
       cache = undefined;
     },
     cache: () => cache,
-    /** When whatever is changed from now on shows in the times. */
+    /** Waits until any further change is visible in file times. */
     settled: () =>
       expect
         .poll(
@@ -67,7 +67,7 @@ const pathsIn = async (blobs: MemoryBlobs, root: string) =>
 const kinds = (restored: { changes: readonly { change: string; path: string }[] }) =>
   restored.changes.map(({ change, path }) => `${change} ${path}`);
 
-test('[FILE2] a restore gives back bytes, modes, links and empty folders', async () => {
+test('[FILE2] a restore recreates bytes, modes, links and empty folders', async () => {
   const { write, at, link, list, snapshot, restore, remove } = start();
   write('a.txt', 'one');
   write('bin/run', '#!/bin/sh\n', 0o750);
@@ -95,7 +95,7 @@ test('[FILE2] a restore gives back bytes, modes, links and empty folders', async
   expect((await snapshot()).root).toBe(root);
 });
 
-test('[FILE2] what another worktree is given is the same', async () => {
+test('[FILE2] restoring into another worktree yields the same files', async () => {
   const one = start({ 'a/b/c': 'one', 'a/d': 'two' });
   const { root } = await one.snapshot();
   const other = start({ 'a/d': 'other', z: 'z' }, one.blobs);
@@ -103,7 +103,7 @@ test('[FILE2] what another worktree is given is the same', async () => {
   expect(other.list()).toEqual(one.list());
 });
 
-test('[FILE2] a folder that nobody may write to is as closed after a restore as before', async () => {
+test('[FILE2] a read-only folder keeps its mode through a restore', async () => {
   const { at, write, snapshot, restore, list } = start({ 'fixed/a': 'one', 'fixed/b': 'two' });
   chmodSync(at('fixed'), 0o555);
   const { root } = await snapshot();
@@ -115,7 +115,7 @@ test('[FILE2] a folder that nobody may write to is as closed after a restore as 
   expect(list()).toEqual({ fixed: 'folder 555', 'fixed/a': 'file 644 one', 'fixed/b': 'file 644 two' });
 });
 
-test('[FILE2] a folder that the rules of a snapshot ignore gives way to its file of the same name', async () => {
+test("[FILE2] a folder that the snapshot's rules ignore is replaced by the snapshot's file of the same name", async () => {
   const { write, remove, snapshot, restore, list } = start({ '.perdureignore': 'out/\n', out: 'a file' });
   const { root } = await snapshot();
   const before = list();
@@ -131,7 +131,7 @@ test('[FILE3] a file that was just written is read again until its times can be 
   const { root } = await snapshot();
   const read = cache()!.root.entries.get('a') as { readonly isRacy?: true };
   expect(read.isRacy).toBe(true);
-  // As if it had been changed since, and had kept all that can be seen from outside.
+  // Simulates a file that changed without any visible change of its metadata.
   const entries = new Map([['a', { ...read, hash: '0'.repeat(64) } as Scanned]]);
   const other = { ...cache()!, root: { ...cache()!.root, entries } };
   const again = await takeSnapshot({ folder: path, base: root }, other, blobs);
@@ -142,7 +142,7 @@ test('[FILE3] a file that was just written is read again until its times can be 
   expect(cache()!.root.entries.get('a')).not.toHaveProperty('isRacy');
 });
 
-test('[FILE3] a change that keeps size and time of change is seen', async () => {
+test('[FILE3] a change that keeps size and modification time is detected', async () => {
   const { write, at, snapshot, settled } = start({ a: 'old', b: 'xxx' });
   const past = new Date('2020-01-01');
   utimesSync(at('a'), past, past);
@@ -153,7 +153,7 @@ test('[FILE3] a change that keeps size and time of change is seen', async () => 
   expect((await snapshot()).root).not.toBe(first.root);
 });
 
-test('[FILE3] what has not changed is not read again, after a restart too', async () => {
+test('[FILE3] unchanged files are not read again, even after a restart', async () => {
   const { at, path, snapshot, cache, blobs, settled } = start({ a: 'one', 'b/c': 'two' });
   await settled();
   const { root } = await snapshot();
@@ -170,7 +170,7 @@ test('[FILE3] what has not changed is not read again, after a restart too', asyn
   expect(changed.cache.root.entries.get('b')).toBe(kept.root.entries.get('b'));
 });
 
-test('[FILE3] a folder is listed again once a name has come or gone, whatever its time of change says', async () => {
+test('[FILE3] a folder is listed again once an entry was added or removed, whatever its modification time says', async () => {
   const { at, write, remove, snapshot, cache, blobs, settled } = start({ 'a/b/one': '1', 'a/b/two': '2' });
   const past = new Date('2020-01-01');
   const putBack = () => utimesSync(at('a/b'), past, past);
@@ -192,7 +192,7 @@ test('[FILE3] a folder is listed again once a name has come or gone, whatever it
   expect((await snapshot()).root).toBe(root);
 });
 
-test('[FILE3] a folder of which something is left out is always listed', async () => {
+test('[FILE3] a folder with left-out entries is always listed', async () => {
   const { at, snapshot, cache, settled } = start({ 'a/.perdureignore': 'out\n', 'a/out': '1', 'a/in': '1' });
   await settled();
   const stamps = async () => {
@@ -206,7 +206,7 @@ test('[FILE3] a folder of which something is left out is always listed', async (
   expect(await stamps()).toEqual([0, true]);
 });
 
-test('[FILE3, FILE8] what a restore left where it was, since the rules of its snapshot ignore it, is seen once they do not', async () => {
+test('[FILE3, FILE8] a file that a restore kept because rules ignore it is detected once they no longer do', async () => {
   const { write, remove, snapshot, restore, blobs, settled } = start({ '.perdureignore': '*.log\n', 'a/kept': '1' });
   const { root } = await snapshot();
   remove('.perdureignore');
@@ -219,7 +219,7 @@ test('[FILE3, FILE8] what a restore left where it was, since the rules of its sn
   expect(await pathsIn(blobs, (await snapshot()).root)).toEqual(['a', 'a/kept', 'a/run.log']);
 });
 
-test('[FILE4] everything that a snapshot names is in the store, also what a cache takes for kept', async () => {
+test('[FILE4] everything that a snapshot names is in the store, even what a cache assumes to be stored', async () => {
   const { path, snapshot, cache, restore, blobs, write, settled } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
   await settled();
   const { root } = await snapshot();
@@ -247,7 +247,7 @@ test('[FILE4] a snapshot fails when the store does', async () => {
   await expect(takeSnapshot({ folder: path }, undefined, blobs)).rejects.toThrow('full');
 });
 
-test('[FILE5] dependencies and caches stay out, and .perdureignore changes that', async () => {
+test('[FILE5] dependencies and caches are left out, and .perdureignore can change that', async () => {
   const { snapshot, write, blobs } = start({
     'node_modules/a/index.js': '1',
     'src/node_modules/b.js': '1',
@@ -270,7 +270,7 @@ test('[FILE5] dependencies and caches stay out, and .perdureignore changes that'
   );
 });
 
-test('[FILE6] whatever is left out is counted with its reason', async () => {
+test('[FILE6] left-out files are counted with their reason', async () => {
   const { at, path, write, link, snapshot, blobs } = start({ 'node_modules/x': '1', a: 'a', '.perdure/own': '1' });
   write('big', 'x'.repeat(101));
   write('just', 'x'.repeat(100));
@@ -294,14 +294,14 @@ test('[FILE6] whatever is left out is counted with its reason', async () => {
   server.close();
 });
 
-test('[FILE6] a secret that becomes known keeps out what was kept before', async () => {
+test('[FILE6] a secret that becomes known excludes files that earlier snapshots held', async () => {
   const { snapshot, settled } = start({ config: 'token=sk-secret-1234' });
   await settled();
   expect((await snapshot()).leftOut.secret.count).toBe(0);
   expect((await snapshot({ secrets: ['sk-secret'] })).leftOut.secret.count).toBe(1);
 });
 
-test('[FILE7] what was there is in the store before it is overwritten', async () => {
+test('[FILE7] existing content is in the store before it is overwritten', async () => {
   const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
   const { root } = await snapshot();
   write('a', 'changed by hand');
@@ -313,7 +313,7 @@ test('[FILE7] what was there is in the store before it is overwritten', async ()
   expect(await pathsIn(blobs, before)).toEqual(['a', 'b', 'c']);
 });
 
-test('[FILE7] a dry run tells what would change and changes nothing', async () => {
+test('[FILE7] a dry run reports the changes and changes nothing', async () => {
   const { write, snapshot, restore, list, blobs, remove, at } = start({ a: 'one', b: 'two', c: 'three', d: '4' });
   const { root } = await snapshot();
   const kept = blobs.kept.size;
@@ -329,7 +329,7 @@ test('[FILE7] a dry run tells what would change and changes nothing', async () =
   expect(kinds(await restore(root))).toEqual(kinds(dry));
 });
 
-test('[FILE7] when a blob is missing or damaged nothing is touched', async () => {
+test('[FILE7] a missing or damaged blob leaves the worktree untouched', async () => {
   const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
   const { root } = await snapshot();
   write('a', 'other');
@@ -346,7 +346,7 @@ test('[FILE7] when a blob is missing or damaged nothing is touched', async () =>
   await restore(root);
 });
 
-test('[FILE7] what is written while a restore is under way is not lost', async () => {
+test('[FILE7] a file written during a restore is not lost', async () => {
   const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
   const { root } = await snapshot();
   write('a', 'other');
@@ -361,7 +361,7 @@ test('[FILE7] what is written while a restore is under way is not lost', async (
   expect(list()).not.toHaveProperty('.perdure');
 });
 
-test('[FILE7] a link that is made to lead elsewhere while a restore is under way is not lost', async () => {
+test('[FILE7] a link retargeted during a restore is not lost', async () => {
   const { link, remove, write, snapshot, restore, list, blobs } = start({ a: 'one' });
   link('l', 'first');
   const { root } = await snapshot();
@@ -378,7 +378,7 @@ test('[FILE7] a link that is made to lead elsewhere while a restore is under way
   expect(list()).toMatchObject({ l: 'link to meanwhile' });
 });
 
-test('[FILE7] what is brought while the worktree is looked at is used as far as it is right, and nothing is brought twice', async () => {
+test('[FILE7] content prefetched during the scan is used where it still fits, and nothing is fetched twice', async () => {
   const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two', c: 'three' });
   const before = list();
   const { root } = await snapshot();
@@ -416,7 +416,7 @@ test('[FILE8] a restore leaves alone what no snapshot holds', async () => {
   expect(Object.keys(list())).toEqual(left);
 });
 
-test('[FILE8] an ignored file that a snapshot holds is in its way, unless it is the same', async () => {
+test("[FILE8] an ignored file blocks the restore of the snapshot's file, unless both are the same", async () => {
   const { path, write, snapshot, restore, list } = start({ 'out/a.log': 'one', 'out/b.txt': 'two', 'out/c': 'three' });
   const { root } = await snapshot();
   write('.perdureignore', 'out/\n');
@@ -451,7 +451,7 @@ test('[FILE7] nothing is moved aside before all new content is on disk', async (
   expect(list()).toEqual(now);
 });
 
-test('[FILE8] what no snapshot holds is not overwritten: nothing is, until it is moved', async () => {
+test('[FILE8] a file that is in no snapshot blocks the whole restore until it is moved', async () => {
   const { at, write, snapshot, restore, list, remove } = start({ a: 'one', b: 'two', c: 'three' });
   const { root } = await snapshot();
   remove('a');
@@ -472,7 +472,7 @@ test('[FILE8] what no snapshot holds is not overwritten: nothing is, until it is
   expect(Object.keys(list())).toEqual(['a', 'b', 'c']);
 });
 
-test('[FILE11] a folder that becomes a link while a restore is under way is not followed', async () => {
+test('[FILE11] a folder that becomes a link during a restore is not followed', async () => {
   const outside = newWorktree();
   outside.write('x', 'theirs');
   const { at, write, remove, link, snapshot, restore, blobs } = start({ 'dir/x': 'one', 'dir/new': 'two' });
@@ -493,7 +493,7 @@ test('[FILE11] a folder that becomes a link while a restore is under way is not 
   expect(readdirSync(at('dir'))).toEqual(['new', 'x']);
 });
 
-test('[FILE11] no snapshot and no restore follows a link, whatever it leads to', async () => {
+test('[FILE11] no snapshot and no restore follows a link, whatever its target', async () => {
   const outside = newWorktree();
   outside.write('secret', 'theirs');
   const { at, link, snapshot, restore, remove, write, blobs } = start({ a: 'one' });
@@ -516,7 +516,7 @@ test('[FILE11] no snapshot and no restore follows a link, whatever it leads to',
   expect(outside.list()).toEqual({ secret: 'file 644 theirs' });
 });
 
-test("[FILE11] a restore does not write through a link in place of the runtime's own folder", async () => {
+test("[FILE11] a restore does not write through a link that replaces the runtime's own folder", async () => {
   const outside = newWorktree();
   const { write, link, snapshot, restore } = start({ a: 'one' });
   const { root } = await snapshot();
@@ -526,7 +526,7 @@ test("[FILE11] a restore does not write through a link in place of the runtime's
   expect(outside.list()).toEqual({});
 });
 
-test('[FILE12] what a restore left that died at its very end goes with the next one, which finds nothing to do', async () => {
+test('[FILE12] the next restore removes leftovers of one that died at its very end, even with nothing to change', async () => {
   const { write, at, list, snapshot, restore } = start({ a: 'one' });
   const before = list();
   const { root } = await snapshot();

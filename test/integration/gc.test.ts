@@ -40,7 +40,7 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
         : `delete from ${prefix}blobs where hash = '\\x${hash}'`,
     );
 
-  /** Two sessions in a workspace of their own: the second has an artifact too. */
+  /** Makes two sessions in a new workspace; the second also has an artifact. */
   const begin = async () => {
     const workspace = WorkspaceId.parse(`files-${++number}`);
     await runtime.workspaces.add(workspace);
@@ -60,13 +60,13 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
   const none = { blobs: 0, bytes: 0 };
   const named = new Set([...one, ...two, artifact].map(({ hash }) => hash)).size;
 
-  test('[GC2, GC3, CLI1] gc tells what would go and why, and removes just that, once it is old', async () => {
+  test('[GC2, GC3, CLI1] gc reports what would be removed and why, and removes exactly that once it is old', async () => {
     const { workspace, sessions } = await begin();
     const call = async (...args: string[]) => {
       const { code, out, err } = await callCli(['gc', ...args, '--store', place.address, '--workspace', workspace], {
         columns: Number.POSITIVE_INFINITY,
       });
-      // Where it takes more than a second, it says how far it is.
+      // A collection that takes more than a second prints its progress.
       expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('error') });
       return out;
     };
@@ -74,8 +74,8 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
     expect(JSON.parse(await call('--json'))).toEqual({ isDryRun: false, ...young });
     await age();
     const garbage = count(loose);
-    const told = { named, young: none, garbage, worktrees: [] };
-    expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ isDryRun: true, ...told, removed: none });
+    const expected = { named, young: none, garbage, worktrees: [] };
+    expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ isDryRun: true, ...expected, removed: none });
     expect(JSON.parse(await call('--grace', '3d', '--json'))).toMatchObject({ garbage: none });
     expect(await call('--dry-run')).toBe(
       [
@@ -90,12 +90,12 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
     for (const { hash } of loose) expect(await store.readBlob(workspace, hash)).toBeUndefined();
   });
 
-  test('[GC3, CLI1] a grace that is none is a wrong call', async () => {
+  test('[GC3, CLI1] an invalid grace is a usage error', async () => {
     const { code, err } = await callCli(['gc', '--grace', 'soon', '--store', place.address]);
     expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('--grace') });
   });
 
-  test('[GC4, VER1, FAULT2] a blob that is missing: gc removes nothing, verify names it, other sessions stay usable', async () => {
+  test('[GC4, VER1, FAULT2] with a missing blob gc removes nothing, verify names it, and other sessions stay usable', async () => {
     const { workspace, mine, sessions } = await begin();
     await age();
     const { hash } = contentOf('b');

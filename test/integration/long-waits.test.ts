@@ -18,7 +18,7 @@ import { newToolContext } from '../support/runs/tool-context.ts';
 import { startTestServer } from '../support/servers/http-server.ts';
 import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 
-/** A timer that is set for so long rings at once, and Node warns of it. */
+/** A Node timer with this delay overflows: it fires at once, with a warning. */
 const longMs = 2 ** 31;
 
 const rungAtOnce: Error[] = [];
@@ -33,7 +33,7 @@ const expectNoneRang = async (): Promise<void> => {
   expect(rungAtOnce.splice(0).map(String)).toEqual([]);
 };
 
-test('a dispatcher that looks seldom rests until then', async () => {
+test('a dispatcher with a very long sweep interval sleeps until then', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const dispatcher = runtime.dispatcher({ sweepMs: longMs, pollMs: longMs });
   dispatcher.start();
@@ -42,14 +42,14 @@ test('a dispatcher that looks seldom rests until then', async () => {
   await runtime.close();
 });
 
-test('[MODEL7] a model may be silent for long', async () => {
+test('[MODEL7] a very long stall timeout does not fire early', async () => {
   const guard = guardAgainstStall(longMs, new AbortController().signal);
   await expectNoneRang();
   expect(guard.stalled).toBe(false);
   guard.end();
 });
 
-test('a call that failed often waits long for its next try', async () => {
+test('a very long retry backoff does not fire early', async () => {
   const tool = defineTool({
     name: 'fail',
     description: 'Fails.',
@@ -73,7 +73,7 @@ test('a call that failed often waits long for its next try', async () => {
   await ended;
 });
 
-test('a server may give its clients and what is under way long', async () => {
+test('a server accepts very long timeouts for clients and for draining', async () => {
   const timeouts = { headMs: 2 * longMs, requestMs: 2 * longMs, stallMs: longMs };
   const { server, ask } = await startTestServer({ beatMs: longMs, drainMs: longMs, timeouts });
   const leaving = new AbortController();
@@ -85,7 +85,7 @@ test('a server may give its clients and what is under way long', async () => {
   await expectNoneRang();
 });
 
-test('a store on PostgreSQL may wait long, and look seldom', async () => {
+test('a PostgreSQL store accepts very long timeouts and poll intervals', async () => {
   const database = await createDatabase();
   const store = await openPostgresStore({
     url: database.url,
@@ -103,7 +103,7 @@ test('a store on PostgreSQL may wait long, and look seldom', async () => {
   await database.drop();
 });
 
-test('a store on SQLite may wait long, and look seldom', async () => {
+test('a SQLite store accepts very long timeouts and poll intervals', async () => {
   const file = newSqliteFile();
   const store = await openSqliteStore({ file, busyTimeoutMs: longMs });
   await openSession(store, newKey());

@@ -15,7 +15,10 @@ const open = async (file: string) => {
   return runtime;
 };
 
-/** Two runtimes on one store that has lost the last commit of the first, which stays open, and has another in its place. */
+/**
+ * Opens two runtimes on one store. The store loses the last commit of the first, which stays open, and has another
+ * commit in its place.
+ */
 const lose = async (): Promise<{ first: Session; second: Session }> => {
   const [file, kept] = [newSqliteFile(), newSqliteFile()];
   const first = await (await open(file)).sessions.open();
@@ -28,12 +31,12 @@ const lose = async (): Promise<{ first: Session; second: Session }> => {
   return { first, second };
 };
 
-test('[FOLD7] who stays open through a lost commit reads what the store has in its place', async () => {
+test('[FOLD7] a runtime that stays open through a lost commit reads the commit that replaced it', async () => {
   const { first } = await lose();
   expect((await first.state()).facts).toEqual({ kept: 'here' });
 });
 
-test('[FOLD7] a decision on what was lost is made again on what is there', async () => {
+test("[FOLD7] a decision based on a lost commit is made again on the store's current state", async () => {
   const { first, second } = await lose();
   const seen: unknown[] = [];
   await first.commit((draft) => {
@@ -45,7 +48,7 @@ test('[FOLD7] a decision on what was lost is made again on what is there', async
   expect(await second.verify()).toMatchObject({ ok: true });
 });
 
-test('[FOLD7] a fact that lands behind what was lost is folded on what is there', async () => {
+test("[FOLD7] a fact that lands after a lost commit is folded onto the store's current state", async () => {
   const { first, second } = await lose();
   await first.append({ role: 'assistant', content: 'Hi.' });
   for (const session of [first, second]) expect((await session.state()).facts).toEqual({ kept: 'here' });
@@ -54,7 +57,7 @@ test('[FOLD7] a fact that lands behind what was lost is folded on what is there'
   expect(await first.verify()).toMatchObject({ ok: true });
 });
 
-test('[FOLD7] what others write behind an event in the place of the one that was lost is not folded on that one', async () => {
+test('[FOLD7] later events are not folded onto the lost event, but onto the one that replaced it', async () => {
   const { first, second } = await lose();
   await second.commit((draft) => Object.assign(draft.facts, { more: 1 }));
   expect((await first.state()).facts).toEqual({ kept: 'here', more: 1 });

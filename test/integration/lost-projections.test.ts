@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
-describe.each(storeKinds)('projections that were lost on %s', (kind) => {
+describe.each(storeKinds)('lost projections on %s', (kind) => {
   let place: StorePlace;
   let runtime: Runtime;
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe.each(storeKinds)('projections that were lost on %s', (kind) => {
   const commitHost = async (session: Session) =>
     session.commit((draft) => Object.assign(draft.facts, { host: 'here' }));
 
-  test('[QRY4] rows that were deleted come back, of commits and of calls', async () => {
+  test('[QRY4] deleted rows of commits and calls are rebuilt', async () => {
     await work('one');
     const before = await records('one');
     await place.edit((_, prefix) => `delete from ${prefix}commit_paths; delete from ${prefix}tool_calls`);
@@ -40,7 +40,7 @@ describe.each(storeKinds)('projections that were lost on %s', (kind) => {
     expect(before).toMatchObject({ commits: { length: 1 }, files: { length: 1 }, calls: { length: 1 } });
   });
 
-  test('[QRY4] tables that were dropped are said to be missing and how to mend that, and are made anew', async () => {
+  test('[QRY4] dropped tables are reported with how to repair them, and are rebuilt', async () => {
     const session = await work('one');
     await work('two');
     const before = { one: await records('one'), two: await records('two') };

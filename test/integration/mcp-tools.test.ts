@@ -19,7 +19,7 @@ const ownProcess = {
   args: [fileURLToPath(new URL('../support/servers/mcp-server.ts', import.meta.url))],
 };
 
-/** What each request had in its header. */
+/** `seen` holds the header of each request. */
 const overHttp = async (): Promise<{ readonly url: string; readonly seen: (string | null)[] }> => {
   const handler = createMcpHandler(newMcpServer);
   const seen: (string | null)[] = [];
@@ -64,7 +64,7 @@ const endsOf = async (session: Session): Promise<readonly unknown[]> => {
 };
 
 describe('tools of an MCP server', () => {
-  test('[MCP1] are listed with their schemas and called; a failure of theirs is a failure of the call', async () => {
+  test('[MCP1] are listed with their schemas and called; their failure is a failure of the call', async () => {
     const tools = await mcpTools({ name: 'near', ...ownProcess, effects: 'none' });
     expect(tools.map(({ name }) => name)).toContain('near_echo');
     expect(tools.find(({ name }) => name === 'near_echo')?.inputSchema).toMatchObject({ properties: { text: {} } });
@@ -83,7 +83,7 @@ describe('tools of an MCP server', () => {
     ]);
   });
 
-  test('[MCP2] over stdio get secrets of the workspace when they are called, and nothing else of the environment', async () => {
+  test("[MCP2] over stdio receive the workspace's secrets when they are called, and nothing else of the environment", async () => {
     process.env.HIDDEN = 'the environment';
     onTestFinished(() => {
       delete process.env.HIDDEN;
@@ -97,7 +97,7 @@ describe('tools of an MCP server', () => {
     expect((await endsOf(session)).at(-1)).toMatchObject({ output: '[secret github] of nowhere' });
   });
 
-  test('[MCP2] over HTTP get them in headers, and are listed without them', async () => {
+  test('[MCP2] over HTTP receive secrets in headers, and are listed without them', async () => {
     const { url, seen } = await overHttp();
     const tools = await mcpTools({
       name: 'far',
@@ -118,7 +118,7 @@ describe('tools of an MCP server', () => {
     [{ name: 'x', command: 'a', env: { TOKEN: { secret: 'a b' } } }, 'TOKEN'],
     [{ name: 'x', command: 'a', secrets: [] }, 'secrets'],
     [{ name: 'x', command: '/nowhere/to/be/found' }, 'does not list its tools'],
-  ])('[MCP1] %o is refused', async (server, why) => {
+  ])('[MCP1] %o is rejected', async (server, why) => {
     await expect(mcpTools(server as never)).rejects.toMatchObject({
       code: 'TOOL_INVALID',
       message: expect.stringContaining(why),

@@ -23,7 +23,7 @@ interface Case {
   readonly model: string;
   readonly keyName: string;
   readonly urlName: string;
-  /** Whether the API signs reasoning and wants it back. */
+  /** Whether the API signs reasoning and expects it back. */
   readonly signs: boolean;
 }
 
@@ -114,7 +114,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
   };
   const failing = (request = requestOf([user('Go')])) => failureOf(model.answer(request, silent));
 
-  test('[MODEL1] an answer has its reasoning, text and calls in order, what it used and what it cost', async () => {
+  test('[MODEL1] an answer has its reasoning, text and calls in order, its usage and its cost', async () => {
     server.reply({ answer: asked });
     const deltas: ModelDelta[] = [];
     const { parts, finish, usage } = await model.answer(requestOf([user('Go')]), (delta) => deltas.push(delta));
@@ -136,7 +136,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(MessageSchema.safeParse(said(parts)).success).toBe(true);
   });
 
-  test('[MODEL2] a turn goes on after its results, also when the log alone remembers it', async () => {
+  test('[MODEL2] a turn continues after its results, even when only the log remembers it', async () => {
     server.reply({ answer: asked }, { answer: { text: 'Done.' } }, { answer: { text: 'Hello again.' } });
     const opening = user('Go');
     const { parts } = await model.answer(requestOf([opening]), silent);
@@ -152,7 +152,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(JSON.stringify(server.requests[1])).toContain('[threw] no');
   });
 
-  test('[MODEL2] a provider that signs reasoning refuses the turn without it', async () => {
+  test('[MODEL2] a provider that signs reasoning rejects the turn without it', async () => {
     server.reply({ answer: asked }, { answer: { text: 'Done.' } });
     const { parts } = await model.answer(requestOf([user('Go')]), silent);
     const stripped = parts.map(({ provider: _, ...part }) => part as AssistantPart);
@@ -165,7 +165,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     else await expect(asking).resolves.toMatchObject({ parts: [{ text: 'Done.' }] });
   });
 
-  test('[MODEL3] every outcome of a call is told to the model in words', async () => {
+  test('[MODEL3] every outcome of a call is described to the model', async () => {
     const outcomes = [
       ['timeout', 'took 30 s'],
       ['denied', 'not on a Friday'],
@@ -178,7 +178,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     }
   });
 
-  test('[MODEL4] a call whose input is no JSON keeps its text, and the conversation goes on', async () => {
+  test('[MODEL4] a call whose input is not JSON keeps its text, and the conversation continues', async () => {
     const torn = '{"path": "a.t';
     server.reply({ answer: { calls: [{ id: 'call_a', tool: 'read', input: torn }] } }, { answer: { text: 'Sorry.' } });
     const { parts } = await model.answer(requestOf([user('Go')]), silent);
@@ -187,7 +187,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect((await model.answer(requestOf(next), silent)).parts).toMatchObject([{ text: 'Sorry.' }]);
   });
 
-  test('[MODEL4] a call never takes the id of an earlier one', async () => {
+  test('[MODEL4] a call never reuses the id of an earlier one', async () => {
     const call = { answer: { calls: [{ id: 'call_1', tool: 'read', input: '{}' }] } };
     server.reply(call, call, { answer: { text: 'Done.' } });
     const first = await model.answer(requestOf([user('Go')]), silent);
@@ -197,7 +197,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     await model.answer(requestOf([...sofar, said(second.parts), results(second.parts)]), silent);
   });
 
-  test('[MODEL2] ids of foreign loops, files and later system messages are put as the provider takes them', async () => {
+  test("[MODEL2] foreign call ids, files and later system messages are converted to the provider's form", async () => {
     const calls = said([{ type: 'tool-call', callId: 'foreign:1/ä', tool: 'read', input: {} }]);
     const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     server.reply({ answer: { text: 'A pixel.' } });
@@ -215,7 +215,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(JSON.stringify(server.requests[0])).toContain(pixel);
   });
 
-  test('[MODEL1] an answer of a given form is asked for by its schema', async () => {
+  test('[MODEL1] structured output is requested by its schema', async () => {
     server.reply({ answer: { text: '{"ok":true}' } });
     const output = {
       type: 'object',
@@ -241,7 +241,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(server.requests).toHaveLength(4);
   });
 
-  test('[MODEL5] a status tells who has to do something', async () => {
+  test('[MODEL5] an HTTP status maps to the kind of failure', async () => {
     const kinds = [
       [500, 'unavailable'],
       [503, 'unavailable'],
@@ -272,7 +272,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(failure.message).toContain(keyName);
   });
 
-  test('[MODEL5] nobody listening is unavailable', async () => {
+  test('[MODEL5] a closed port is reported as unavailable', async () => {
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
     const { port } = closed.address() as AddressInfo;
@@ -299,7 +299,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(await failing()).toMatchObject({ failure: 'unavailable' });
   });
 
-  test('[MODEL7] a stream that stalls is given up, and the connection closed', async () => {
+  test('[MODEL7] a stream that stalls is abandoned, and its connection closed', async () => {
     model = await open({}, 300);
     server.reply({ answer: asked, fault: 'stall' });
     expect(await failing()).toMatchObject({ failure: 'timeout' });
@@ -318,7 +318,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(server.requests).toHaveLength(1);
   });
 
-  test('[MODEL2] the provider of the tests refuses what the real one refuses', async () => {
+  test('[MODEL2] the fake provider rejects what the real one rejects', async () => {
     const call = said([{ type: 'tool-call', callId: 'call_x', tool: 'read', input: {} }]);
     const orphans: (readonly Message[])[] = [
       [user('Go'), call],
@@ -331,7 +331,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
   });
 });
 
-test('[MODEL2] what OpenAI is asked is not kept there, and comes back encrypted', async () => {
+test('[MODEL2] OpenAI requests are not stored there, and reasoning comes back encrypted', async () => {
   const server = await startProvider(responsesApi);
   const model = await resolveModels({ env: { OPENAI_API_KEY: testKey, OPENAI_BASE_URL: server.url } })('openai/gpt-5');
   server.reply({ answer: asked });
@@ -341,7 +341,7 @@ test('[MODEL2] what OpenAI is asked is not kept there, and comes back encrypted'
   await server.close();
 });
 
-test('[MODEL1] Anthropic is asked to cache what comes again', async () => {
+test('[MODEL1] Anthropic is asked to cache the repeated prefix', async () => {
   const server = await startProvider(messagesApi);
   const env = { ANTHROPIC_API_KEY: testKey, ANTHROPIC_BASE_URL: server.url.replace('/v1', '') };
   const model = await resolveModels({ env })('anthropic/claude-sonnet-4-5');
@@ -352,7 +352,7 @@ test('[MODEL1] Anthropic is asked to cache what comes again', async () => {
   await server.close();
 });
 
-test('[MODEL8] OpenAI can be asked by Chat Completions', async () => {
+test('[MODEL8] OpenAI can be used through Chat Completions', async () => {
   const server = await startProvider(chatApi);
   const providers = { openai: { apiKey: testKey, baseUrl: server.url, api: 'chat' } } as const;
   const model = await resolveModels({ providers, env: {} })('openai/gpt-4.1');

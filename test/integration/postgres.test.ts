@@ -33,7 +33,7 @@ test('a test database belongs to an ordinary role, on a PostgreSQL 18 that syncs
   expect(current.rows).toEqual([{ same: true }]);
 });
 
-test('a private server keeps its data over stop and start, and is gone after close', async () => {
+test('a private server keeps its data across stop and start, and is gone after close', async () => {
   const server = await startPostgres();
   cleanups.push(server.close);
   await (await connect(server.adminUrl)).query('create table kept as select 42 as answer');

@@ -8,7 +8,7 @@ let workspaces = 0;
 
 describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
   let place: RuntimePlace;
-  /** Two, as in two processes, by a clock of the test. */
+  /** Two runtimes, as in two processes, with the test's clock. */
   let runtime: Runtime;
   let other: Runtime;
   let now = Date.now();
@@ -27,7 +27,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
 
   const admin = (on = runtime, workspace = `w-${++workspaces}`) => on.as({ workspace, member: 'root', role: 'admin' });
 
-  /** A workspace with a member and a key of theirs. */
+  /** Makes a workspace with a member and one of their keys. */
   const withKey = async (request: KeyRequest & { readonly of?: MemberRole } = {}) => {
     const { of: role = 'admin', ...asked } = request;
     const workspace = `w-${++workspaces}`;
@@ -44,7 +44,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
   };
 
   describe('workspaces', () => {
-    test('[MEM1] are added once and listed by every process; local is there from the beginning', async () => {
+    test('[MEM1] are added once and listed by every process; local exists from the beginning', async () => {
       const [id, later] = [`a-${kind}`, `b-${kind}`];
       const added = await runtime.workspaces.add(id);
       expect(added).toEqual({ id, addedAt: now });
@@ -57,7 +57,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(other.workspaces.get('nowhere')).rejects.toMatchObject({ code: 'WORKSPACE_NOT_FOUND' });
     });
 
-    test('[MEM1, IN3] no name reaches the list of workspaces itself', async () => {
+    test('[MEM1, IN3] no workspace name collides with the list of workspaces', async () => {
       for (const name of ['.registry', '.', '', 'A', 'a'.repeat(64), 'a\u0000']) {
         await expect(runtime.workspaces.add(name)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
         expect(() => runtime.as({ workspace: name, member: 'ann' })).toThrow(
@@ -68,7 +68,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
   });
 
   describe('members', () => {
-    test('[MEM2] are added, changed, listed and removed, in their workspace alone', async () => {
+    test('[MEM2] are added, changed, listed and removed, in their workspace only', async () => {
       const { members } = admin();
       const ann = await members.add({ id: 'ann', role: 'approver', profile: { name: 'Ann' } });
       expect(ann).toEqual({ id: 'ann', role: 'approver', profile: { name: 'Ann' }, addedAt: now });
@@ -82,7 +82,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await admin().members.list()).toEqual([]);
     });
 
-    test('[MEM2, IN1, IN3] what is no member is refused, and one that is there, or is not, is told', async () => {
+    test('[MEM2, IN1, IN3] an invalid member is rejected, and an existing or missing one is reported', async () => {
       const { members } = admin();
       await members.add({ id: 'ann' });
       await expect(members.add({ id: 'ann', role: 'admin' })).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -95,7 +95,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(members.remove('eve')).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
     });
 
-    test('[MEM2] changes at once by two processes all count', async () => {
+    test('[MEM2] concurrent changes by two processes all take effect', async () => {
       const workspace = `w-${++workspaces}`;
       const [mine, theirs] = [admin(runtime, workspace).members, admin(other, workspace).members];
       await mine.add({ id: 'ann', role: 'viewer' });
@@ -103,7 +103,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await mine.list()).toMatchObject([{ role: 'approver', profile: { name: 'Ann' } }]);
     });
 
-    test('[MEM4] the only admin is neither removed nor made less', async () => {
+    test('[MEM4] the only admin can be neither removed nor demoted', async () => {
       const { members } = admin();
       await members.add({ id: 'ann', role: 'admin' });
       await members.add({ id: 'bob', role: 'approver' });
@@ -117,7 +117,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(members.remove('bob')).rejects.toMatchObject(refused);
     });
 
-    test('[MEM4] of admins who remove each other at once, one stays', async () => {
+    test('[MEM4] when admins remove each other at once, one remains', async () => {
       const workspace = `w-${++workspaces}`;
       const [mine, theirs] = [admin(runtime, workspace).members, admin(other, workspace).members];
       const ids = ['ann', 'bob', 'eve'];
@@ -127,7 +127,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await mine.list()).filter(({ role }) => role === 'admin')).toHaveLength(1);
     });
 
-    test('[MEM3] anybody may ask who they are, and is told the profile that the workspace knows', async () => {
+    test('[MEM3] every caller may ask who they are, and receives the profile from the workspace', async () => {
       const { workspace, token, key } = await withKey({ of: 'viewer', areas: ['usage'] });
       const { members } = await signIn(token);
       expect(await members.me()).toEqual({
@@ -143,7 +143,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
   });
 
   describe('keys', () => {
-    test('[AUD1] what is done for all workspaces is kept with the first of them', async () => {
+    test('[AUD1] an action for all workspaces is recorded in the first of them', async () => {
       const name = `ws-${Date.now()}`;
       await runtime.workspaces.add(name);
       const { entries } = await runtime.audit.list({ limit: 20 });
@@ -152,7 +152,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       );
     });
 
-    test('[PDK1] a key stands for its member, in every process, and its secret is kept nowhere', async () => {
+    test('[PDK1] a key authenticates its member in every process, and its secret is stored nowhere', async () => {
       const { workspace, scoped, key, token } = await withKey({ name: 'laptop' });
       expect(key).toEqual({ id: key.id, member: 'ann', name: 'laptop', role: 'admin', createdAt: now });
       expect(token).toMatch(new RegExp(`^pdk_${workspace}\\.${key.id}\\.[\\w-]{43}$`));
@@ -164,7 +164,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await Array.fromAsync(session.events()))[0]!.actor).toBe('member:ann');
     });
 
-    test('[PDK1] who acts for the program becomes a member with their first key, and nobody else does', async () => {
+    test('[PDK1] a caller that acts for the program becomes a member with their first key; no other caller does', async () => {
       const workspace = `w-${++workspaces}`;
       const first = await admin(runtime, workspace).keys.create();
       expect((await other.authenticate(first.token))?.identity).toMatchObject({ member: 'root', role: 'admin' });
@@ -175,14 +175,14 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(signedIn.keys.create()).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
     });
 
-    test('[PDK1] no two keys have the same secret, also of one member', async () => {
+    test('[PDK1] no two keys have the same secret, even for one member', async () => {
       const { scoped } = await withKey();
       const made = await Promise.all(Array.from({ length: 20 }, () => scoped.keys.create({ member: 'ann' })));
       expect(new Set(made.map(({ token }) => token.split('.')[2])).size).toBe(20);
       expect((await scoped.keys.list()).length).toBe(21);
     });
 
-    test('[PDK2] what is no token, or another, stands for nobody, however hostile', async () => {
+    test('[PDK2] an invalid or unknown token authenticates no member, however hostile it is', async () => {
       const { workspace, key, token } = await withKey();
       const foreign = await withKey();
       const secret = token.split('.')[2]!;
@@ -223,7 +223,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await runtime.authenticate(token)).toBeDefined();
     });
 
-    test('[PDK3] a key ends at its time, and none is made that has ended', async () => {
+    test('[PDK3] a key expires at its time, and an expired one cannot be made', async () => {
       const { scoped, token, key } = await withKey({ expiresAt: now + dayMs });
       const began = now;
       onTestFinished(() => {
@@ -240,7 +240,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await scoped.keys.list()).toEqual([key]);
     });
 
-    test('[PDK4] a rotation gives another secret under the same id, and the old one stops at once everywhere', async () => {
+    test('[PDK4] a rotation issues another secret under the same id, and the old one stops at once everywhere', async () => {
       const { workspace, token, key } = await withKey({ role: 'member', areas: ['files'] });
       const rotated = await admin(other, workspace).keys.rotate(key.id);
       expect(rotated.key).toEqual(key);
@@ -251,7 +251,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       }
     });
 
-    test('[PDK4] a key that is revoked in another process stops at once, for good, and stays listed', async () => {
+    test('[PDK4] a key revoked in another process stops at once and for good, and stays listed', async () => {
       const { workspace, scoped, token, key } = await withKey();
       expect(await runtime.authenticate(token)).toBeDefined();
       const revokedAt = now;
@@ -275,7 +275,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await runtime.authenticate(token)).toBeDefined();
     });
 
-    test('[PDK5] the keys of a member who is removed stop with them, and none comes back with the name', async () => {
+    test('[PDK5] removing a member revokes their keys, and a new member of that name has none of them', async () => {
       const { workspace, scoped, token, key } = await withKey({ of: 'approver' });
       expect(await runtime.authenticate(token)).toBeDefined();
       await admin(other, workspace).members.remove('ann');
@@ -286,7 +286,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(scoped.keys.create({ member: 'eve' })).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
     });
 
-    test('[PDK5] a key that is made while its member is removed is never one of somebody else', async () => {
+    test('[PDK5] a key made while its member is removed never authenticates a later member of that name', async () => {
       const { workspace, scoped } = await withKey({ of: 'approver' });
       const theirs = admin(other, workspace);
       for (let n = 0; n < 5; n++) {
@@ -298,7 +298,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       }
     });
 
-    test('[PDK6] in effect is the lower role of key and member, now', async () => {
+    test('[PDK6] the effective role is the lower one of key and member at this moment', async () => {
       const { scoped, token } = await withKey();
       await scoped.members.add({ id: 'bob', role: 'admin' });
       const roleNow = async () => (await other.authenticate(token))?.identity.role;
@@ -314,7 +314,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(own.key.role).toBe('admin');
     });
 
-    test('[PDK6] no key is made above its member, who has it as it was when they may do more', async () => {
+    test("[PDK6] no key exceeds its member's role, and promoting the member does not raise the key", async () => {
       const { scoped, token } = await withKey({ of: 'member' });
       await expect(scoped.keys.create({ member: 'ann', role: 'admin' })).rejects.toMatchObject({
         code: 'INVALID_INPUT',
@@ -325,7 +325,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await other.authenticate(token))?.identity.role).toBe('member');
     });
 
-    test('[PDK6] nobody makes or takes over a key that can do more than their own', async () => {
+    test('[PDK6] a caller cannot make or rotate a key with more rights than their own', async () => {
       const { scoped, key, token } = await withKey({ areas: ['keys', 'files'] });
       const wide = await scoped.keys.create({ member: 'ann' });
       const limited = await signIn(token);
@@ -345,7 +345,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await runtime.authenticate(wide.token)).toBeUndefined();
     });
 
-    test('[PDK6] nobody makes or takes over a key that outlives their own', async () => {
+    test('[PDK6] a caller cannot make or rotate a key that outlives their own', async () => {
       const expiresAt = now + dayMs;
       const { scoped, token } = await withKey({ expiresAt });
       const lasting = await scoped.keys.create({ member: 'ann' });
@@ -357,7 +357,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await passing.keys.create({ expiresAt })).key).toMatchObject({ expiresAt });
     });
 
-    test('[PDK6, IN1] what is no request for a key is refused and makes none', async () => {
+    test('[PDK6, IN1] an invalid request for a key is rejected and makes none', async () => {
       const { scoped } = await withKey();
       const wrong = [
         { areas: [] },
@@ -380,7 +380,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
     const entriesOf = async (scoped: ScopedRuntime): Promise<readonly Omit<AuditEntry, 'id' | 'at'>[]> =>
       (await scoped.audit.list()).entries.map(({ id, at, ...entry }) => entry);
 
-    test('[AUD1] tells every use of a privileged verb, newest first: by whom, by which key, of what, and how it ended', async () => {
+    test('[AUD1] records every use of a privileged verb, newest first: member, key, target and outcome', async () => {
       const { scoped, token, key } = await withKey();
       const ann = await signIn(token);
       await ann.members.add({ id: 'bob' });
@@ -401,7 +401,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await entriesOf(admin())).toHaveLength(1);
     });
 
-    test('[AUD1] a privileged verb that was refused is told too, and approvals are, whoever answers', async () => {
+    test('[AUD1] records rejected privileged verbs too, and every answer to an approval', async () => {
       const { workspace, scoped } = await withKey();
       const eve = runtime.as({ workspace, member: 'eve', role: 'member' });
       const session = await eve.sessions.open();
@@ -432,7 +432,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(scoped.audit.list({ cursor: 'x' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     });
 
-    test('[AUD2] holds no token and no secret, and of what was asked no more than its name', async () => {
+    test('[AUD2] holds no token and no secret, and only the name of the verb used', async () => {
       const { scoped, token } = await withKey();
       await expect(scoped.keys.revoke('x'.repeat(100_000))).rejects.toThrow();
       await expect(scoped.members.remove('a\u0000\ud800')).rejects.toThrow();

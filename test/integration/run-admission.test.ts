@@ -20,7 +20,7 @@ const start = async () => {
 };
 
 test.each(['interrupt', 'reject'] as const)(
-  '[RUN3, KEY1] the same key again, with the policy %s, is the same run and leaves it alone',
+  '[RUN3, KEY1] repeating a key with the policy %s returns the same run and does not affect it',
   async (policy) => {
     const { session, types, callsMade } = await start();
     const run = await session.send('Go', { policy, idempotencyKey: 'k' });
@@ -30,7 +30,7 @@ test.each(['interrupt', 'reject'] as const)(
   },
 );
 
-test('[RUN2, KEY1] an interrupt that is repeated later ends no run that came after it', async () => {
+test('[RUN2, KEY1] an interrupt that is repeated later ends no newer run', async () => {
   const { session, callsMade } = await start();
   const first = await session.send('One');
   await expect.poll(callsMade).toBe(1);
@@ -47,7 +47,7 @@ test('[RUN2, KEY1] an interrupt that is repeated later ends no run that came aft
   expect(ends).not.toContain(third.id);
 });
 
-test('[RUN15] where the model of its agent is not configured a run fails, and says what to set', async () => {
+test('[RUN15] a run whose model is not configured fails, and says what to set', async () => {
   const store = openMemoryStore();
   const named = (model: string | object) => defineAgent({ name: 'tester', version: 1, model });
   const script = scriptedModel(defineScript({ name: 'any', steps: [{ text: 'x' }] }));

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const begun = () => Promise.withResolvers<void>();
 
-/** A session of an agent, and runtimes that hold it or another one, all on one store. */
+/** A session of an agent, and runtimes that hold this agent or another one, all on one store. */
 const start = async (onCall = begun()) => {
   const database = newMemoryDatabase();
   const look = defineTool({
@@ -61,7 +61,7 @@ const waitsForAgent = {
   reason: expect.stringMatching(/^AGENT_VERSION_UNAVAILABLE: .*coder version 2/),
 };
 
-test('[AGT2] a run whose agent no worker holds waits for one that does, and says so once', async () => {
+test('[AGT2] a run whose agent no worker holds waits for a worker that does, and records so once', async () => {
   const { holder, session, types, foreign } = await start();
   for (const runtime of [await foreign(), await foreign()]) await runtime.worker({ pollMs: 20 }).start();
   const run = await session.send('Go');
@@ -74,7 +74,7 @@ test('[AGT2] a run whose agent no worker holds waits for one that does, and says
   expect(await session.summary()).not.toHaveProperty('waiting');
 });
 
-test('[AGT2] a worker that does not hold the agent leaves the run to those who may', async () => {
+test('[AGT2] a worker that does not hold the agent leaves the run to others', async () => {
   const { holder, session, types, foreign } = await start();
   const looked = Promise.withResolvers<void>();
   const run = await session.send('Go');
@@ -85,7 +85,7 @@ test('[AGT2] a worker that does not hold the agent leaves the run to those who m
   expect(await types()).not.toContain('run.waiting');
 });
 
-test('[AGT2, RUN6] a run that was under way waits too when its worker is gone, and goes on as the same run', async () => {
+test('[AGT2, RUN6] a started run waits too when its worker is gone, and continues as the same run', async () => {
   const { holder, session, foreign, onCall } = await start();
   const first = holder.worker();
   await first.start();

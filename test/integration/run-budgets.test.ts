@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 });
 
-/** A second of active time passes in each call. */
+/** Each call advances the clock by one second of active time. */
 let nowMs = Date.UTC(2026, 0, 1);
 const clock = { now: () => nowMs };
 const work = defineTool({
@@ -26,7 +26,7 @@ const price = { input: 1, output: 10 };
 const usage = { inputTokens: 1000, outputTokens: 100 };
 const usd = (usage.inputTokens * price.input + usage.outputTokens * price.output) / 1e6;
 
-/** Works once in each turn; its answers cost what they say. */
+/** Makes one call in each turn; its answers report their usage. */
 const modelAt = (given: Model['price']): Model => ({
   name: 'test/model',
   contextTokens: 100_000,
@@ -56,7 +56,7 @@ const answered = async ({ session }: RunsSetup): Promise<void> => {
   expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
 };
 
-test('[BUDGET1] at its limit of tokens a run waits, once, until it is raised far enough for the next call', async () => {
+test('[BUDGET1] at its token limit a run waits, once, until the limit allows the next call', async () => {
   const setup = await start();
   await setup.session.limit({ tokens: 500 });
   const run = await setup.session.send('Go');
@@ -71,7 +71,7 @@ test('[BUDGET1] at its limit of tokens a run waits, once, until it is raised far
   ]);
 });
 
-test('[BUDGET1] what a provider counted of an answer that broke off is spent', async () => {
+test('[BUDGET1] usage that a provider counted before its answer broke off is spent', async () => {
   const model = modelAt(price);
   let isFirst = true;
   const breaking: Model = {
@@ -92,7 +92,7 @@ test('[BUDGET1] what a provider counted of an answer that broke off is spent', a
   });
 });
 
-test('[BUDGET1] a limit by turns holds the next turn up, and no other', async () => {
+test('[BUDGET1] a limit of turns blocks the next turn only', async () => {
   const setup = await start();
   await setup.session.limit({ turns: 1 });
   await answered(setup);
@@ -103,7 +103,7 @@ test('[BUDGET1] a limit by turns holds the next turn up, and no other', async ()
   expect(await second.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[BUDGET1] USD are reserved before a call, for the longest answer that it may get', async () => {
+test('[BUDGET1] USD are reserved before a call, for the longest answer it may get', async () => {
   const setup = await start();
   const longest = (1000 * price.output) / 1e6;
   await setup.session.limit({ usd: longest });
@@ -114,7 +114,7 @@ test('[BUDGET1] USD are reserved before a call, for the longest answer that it m
   expect(await run.ended()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
 });
 
-test('[BUDGET1] a limit in USD that cannot be kept, since a price is not known, is said and not ignored', async () => {
+test('[BUDGET1] a USD limit without a known price blocks the run with a reason', async () => {
   const setup = await start(null);
   await answered(setup);
   await setup.session.limit({ usd: 100 });
@@ -125,7 +125,7 @@ test('[BUDGET1] a limit in USD that cannot be kept, since a price is not known, 
   expect(await run.ended()).toMatchObject({ status: 'cancelled' });
 });
 
-test('[BUDGET1] a limit by active time counts time at work, and not what a run waits', async () => {
+test('[BUDGET1] a limit of active time counts work, not waiting', async () => {
   const setup = await start();
   await setup.session.limit({ activeMs: 1000 });
   const run = await setup.session.send('Go');
@@ -141,7 +141,7 @@ test.each([
   ['tokens', { tokens: 3000 }],
   ['USD', { usd: 0.013 }],
   ['active time', { activeMs: 1000 }],
-])('[BUDGET1] what was spent stays spent after a rewind: %s', async (_, limits) => {
+])('[BUDGET1] spent budget stays spent after a rewind: %s', async (_, limits) => {
   const setup = await start();
   await answered(setup);
   await setup.session.limit(limits);
@@ -150,7 +150,7 @@ test.each([
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
 });
 
-test('[BUDGET1, FORK1] a fork has what its parent had left at that point', async () => {
+test('[BUDGET1, FORK1] a fork has the budget that its parent had left at that point', async () => {
   const setup = await start();
   await setup.session.limit({ turns: 2 });
   await answered(setup);

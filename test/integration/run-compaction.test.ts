@@ -12,7 +12,7 @@ afterEach(async () => {
 const charsPerToken = 4;
 const outputTokens = 1000;
 const windowTokens = 20_000 + outputTokens;
-/** As many tokens as it says, and named so that it can be found. */
+/** A text of that many tokens, with a name to find it by. */
 const long = (name: string, tokens: number): string => `${name} ${'x'.repeat(tokens * charsPerToken)}`;
 
 const grow = defineTool({
@@ -22,7 +22,7 @@ const grow = defineTool({
   execute: ({ tokens }) => 'y'.repeat(Math.min(tokens, 3000) * charsPerToken),
 });
 
-/** Answers at once; asked to grow, it lets a tool give it more to read, step by step. */
+/** Answers at once. When asked to grow, it calls a tool that returns more text, step by step. */
 const start = async (policies: AgentDefinition['policies'] = {}) => {
   const requests: ModelRequest[] = [];
   const answerTo = ({ messages }: ModelRequest): ModelAnswer['parts'] => {
@@ -54,7 +54,7 @@ const compactions = async ({ session }: RunsSetup): Promise<readonly SessionEven
   (await Array.fromAsync(session.events())).filter((event) => event.type === 'context.compacted');
 const messagesOf = ({ messages }: ModelRequest): string => JSON.stringify(messages);
 
-test('[RUN17] at the threshold of the window the older turns are compacted before the model is asked', async () => {
+test("[RUN17] at the window's threshold the older turns are compacted before the model is asked", async () => {
   const setup = await start();
   for (let number = 1; number <= 7; number++) await turn(setup, long(`turn${number}`, 2200));
   expect(await compactions(setup)).toHaveLength(0);
@@ -69,7 +69,7 @@ test('[RUN17] at the threshold of the window the older turns are compacted befor
   expect(compaction!.seq).toBeLessThan(called.seq);
 });
 
-test('[RUN17] turns that the window leaves out are compacted, so that the model is told of them', async () => {
+test('[RUN17] turns that do not fit the window are compacted, so that the model sees their summary', async () => {
   const setup = await start();
   await turn(setup, long('first', 9000));
   await turn(setup, long('second', 9000));
@@ -83,7 +83,7 @@ test('[RUN17] turns that the window leaves out are compacted, so that the model 
   expect(await compactions(setup)).toHaveLength(1);
 });
 
-test('[RUN17, CTX4] a turn that outgrows the window compacts those before it, in few steps', async () => {
+test('[RUN17, CTX4] a turn that outgrows the window compacts the earlier ones, in few steps', async () => {
   const setup = await start();
   for (let number = 1; number <= 3; number++) await turn(setup, long(`turn${number}`, 4000));
   const before = setup.requests.length;
@@ -99,7 +99,7 @@ test('[RUN17, CTX4] a turn that outgrows the window compacts those before it, in
   expect(requests.at(-1)!.instructions).toMatch(/turns:1-[23]/);
 });
 
-test('[RUN17] a summarizer that fails does not end the run: a summary that needs none takes its place', async () => {
+test('[RUN17] a failing summarizer does not end the run; a summary made without a model replaces it', async () => {
   const summarize = () => Promise.reject(new Error('the summarizing model is down'));
   const setup = await start({ summarize });
   for (let number = 1; number <= 8; number++) await turn(setup, long(`turn${number}`, 2200));

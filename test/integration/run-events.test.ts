@@ -5,7 +5,7 @@ import { askTool } from '../support/runs/ask-tool.ts';
 import { scriptedModel } from '../support/runs/scripted-model.ts';
 import { startRuns } from '../support/runs/start-runs.ts';
 
-/** A run, and an input that joined it while it waited. */
+/** Makes a run, and an input that joined it while it waited. */
 const startJoined = async () => {
   const { runtime, session } = await startRuns({
     model: scriptedModel([{ id: 'c1', tool: 'ask', input: {} }]),
@@ -22,7 +22,7 @@ const startJoined = async () => {
 
 const eventsAfter = (run: Run, after: number) => Array.fromAsync(run.events({ after }));
 
-test('[RUN22] whoever goes on after any event of a run, or of an input that joined it, reads the rest and comes to its end', async () => {
+test('[RUN22] reading on from any event of a run, or of an input that joined it, yields the rest up to its end', async () => {
   const { runtime, run, joining } = await startJoined();
   for (const each of [run, joining]) {
     const all = await Array.fromAsync(each.events());
@@ -33,7 +33,7 @@ test('[RUN22] whoever goes on after any event of a run, or of an input that join
   await runtime.close();
 });
 
-test('[RUN22] behind the end of a run nothing more of it comes, and after what is not there nobody waits', async () => {
+test('[RUN22] reading after the end of a run yields nothing, and an unknown event fails at once', async () => {
   const { runtime, session, run, joining } = await startJoined();
   await session.describe({ title: 'Later' });
   const { seq } = await session.summary();
@@ -44,7 +44,7 @@ test('[RUN22] behind the end of a run nothing more of it comes, and after what i
   await runtime.close();
 });
 
-test('[RUN4] who cancels a run that is over, or looks for one that never was, is told where to look', async () => {
+test('[RUN4] cancelling an ended run, or looking up an unknown one, says where to look', async () => {
   const { runtime, session, run } = await startJoined();
   const look = `\`perdure log ${session.id}\` tells which there are`;
   await expect(run.cancel()).rejects.toMatchObject({

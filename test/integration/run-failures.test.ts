@@ -78,7 +78,7 @@ const newFolder = async (): Promise<string> => {
   return folder;
 };
 
-test('[RUN21] a run that cannot be set up fails, and nobody watches over it any more', async () => {
+test('[RUN21] a run that cannot be set up fails, and leaves no watcher behind', async () => {
   const database = newMemoryDatabase();
   const [data, cwd] = [await newFolder(), await newFolder()];
   const agent = defineAgent({ name: 'tester', version: 1, ...ending('stop') });
@@ -102,7 +102,7 @@ test('[RUN21] a run that cannot be set up fails, and nobody watches over it any 
   expect(warnings).toHaveLength(1);
 });
 
-test('[FAULT1] a store that fails while a run is at work ends no run: it is let go of and taken on again', async () => {
+test('[FAULT1] a store failure during a run does not end the run: it is released and claimed again', async () => {
   const agent = defineAgent({ name: 'tester', version: 1, ...ending('stop') });
   const store = openMemoryStore();
   let isAway = false;
@@ -127,14 +127,14 @@ test('[FAULT1] a store that fails while a run is at work ends no run: it is let 
   expect(types.filter((type) => type === 'run.started')).toHaveLength(2);
 });
 
-test('[RUN21] a code of another release is read as it is', () => {
+test('[RUN21] a failure code of another release is read as it is', () => {
   const payload = { status: 'failed', error: { code: 'FROM_TOMORROW', message: 'not known here' } };
   expect(eventDefinitions['run.ended'].payload.parse(payload)).toEqual(payload);
 });
 
 const key = { ANTHROPIC_API_KEY: testKey };
 
-/** What somebody sees who asks a model of this provider for the first time. */
+/** The output that a first-time user of this provider sees. */
 const asked = async (env: Readonly<Record<string, string>>, ...more: readonly string[]) => {
   const database = newMemoryDatabase();
   return callCliOn(database, ['send', '--new', 'hello', ...more], {
@@ -173,15 +173,15 @@ test.each([
     'Too many requests',
     `MODEL_RATE_LIMIT: anthropic/claude-sonnet-5-5 asks to slow down (HTTP 429): Too many requests\n  ${runFailureCatalog.MODEL_RATE_LIMIT.remedy}\n`,
   ],
-])('[CLIR11] a provider that answers HTTP %d is told with what to do next, and once', async (status, message, told) => {
+])("[CLIR11] a provider's HTTP %d is reported once, with what to do next", async (status, message, expected) => {
   const provider = await providerWith(status, message);
   const { code, err } = await asked({ ...key, ANTHROPIC_BASE_URL: provider.url });
   expect(code).toBe(1);
-  expect(err.slice(err.indexOf('! failed'))).toBe(`! failed ${told}`);
+  expect(err.slice(err.indexOf('! failed'))).toBe(`! failed ${expected}`);
   expect(err.match(new RegExp(RegExp.escape(message.replace(/\.$/, '')), 'g'))).toHaveLength(status === 429 ? 5 : 1);
 });
 
-test('[CLIR11, MODEL5] an address at which nobody answers is told with where it is set', async () => {
+test('[CLIR11, MODEL5] an address without a server is reported with where it is set', async () => {
   const { code, err } = await asked({ ...key, ANTHROPIC_BASE_URL: `http://127.0.0.1:${await freePort()}` });
   expect(code).toBe(1);
   expect(err).toMatch(

@@ -37,7 +37,10 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     return { runtime, session: await runtime.sessions.open({ agent }) };
   };
 
-  /** Four turns. Their inputs came before the first, while it was at work and after the third; one steered, one was cancelled. */
+  /**
+   * Makes four turns. Their inputs came before the first, during it and after the third; one steered, one was
+   * cancelled.
+   */
   const startWithTurns = async () => {
     const { runtime, session } = await start();
     const first = await session.send('ask one');
@@ -54,7 +57,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     return { session, asked, runs: [first, second, third, fourth] };
   };
 
-  test('[FORK6] an input that waited at the point of a fork is not answered there, wherever in the log it stands', async () => {
+  test('[FORK6] an input that waited at the fork point is not answered in the fork, wherever it is in the log', async () => {
     const { session, runs } = await startWithTurns();
     const whole = await textsOf(session);
     expect(whole).toEqual([
@@ -80,7 +83,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     }
   });
 
-  test('[FORK3, FORK6] a run that a fork cut off is over there, also when the fork goes on', async () => {
+  test('[FORK3, FORK6] a run that a fork cut off has ended there, even when the fork continues', async () => {
     const { session, asked, runs } = await startWithTurns();
     const fork = await session.fork({ at: { seq: asked.seq } });
     const run = await fork.run(runs[0]!.id);
@@ -90,7 +93,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect((await typesOf(run)).at(-1)).toBe('session.forked');
   });
 
-  test('[FORK6, RUN23] a rewind leaves behind the inputs that nobody had begun with, and says so to who waits for them', async () => {
+  test('[FORK6, RUN23] a rewind cancels the inputs that have not started, and their waiters learn so', async () => {
     const { runtime, session } = await start();
     const before = await session.send('one');
     const worker = runtime.worker();
@@ -114,7 +117,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     ]);
   });
 
-  test('[FORK6, REW2, RUN23] a retry cancels the inputs that wait, by events that whoever follows the session reads', async () => {
+  test('[FORK6, REW2, RUN23] a retry cancels the waiting inputs, with events that followers read', async () => {
     const { runtime, session } = await start();
     const answered = await session.send('one');
     const worker = runtime.worker();
@@ -139,7 +142,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect(await textsOf(session)).toEqual(['user: one', 'assistant: Answered.']);
   });
 
-  test('[FORK5] a turn ends where the next one begins: what a person did in between counts to it', async () => {
+  test("[FORK5] a turn ends where the next one begins, so a person's changes in between belong to it", async () => {
     const { runtime, session } = await start();
     await runtime.worker().start();
     const note = (value: number) => session.commit([{ op: 'add', path: '/facts/noted', value }]);

@@ -25,15 +25,15 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
     return runtime;
   };
 
-  /** As this process and one that knows nothing of it yet tell them. */
+  /** Checks the waiting inputs in this process and in one without caches. */
   const expectWaiting = async (session: Session, runs: readonly Run[]): Promise<void> => {
-    const told = await session.inputs();
-    expect(told.map(({ run }) => run)).toEqual(runs.map(({ id }) => id));
+    const inputs = await session.inputs();
+    expect(inputs.map(({ run }) => run)).toEqual(runs.map(({ id }) => id));
     const elsewhere = await open();
-    expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(told);
+    expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(inputs);
   };
 
-  test('[RUN23] are told while nobody works, behind a run that waits, in a pause and in the hands of a person, until each has begun, joined or ended', async () => {
+  test('[RUN23] are listed without a worker, behind a waiting run, in a pause and during a handoff, until each has begun, joined or ended', async () => {
     const runtime = await open();
     const session = await runtime.sessions.open({ agent });
     await expectWaiting(session, []);
@@ -66,7 +66,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
   });
 });
 
-test('[RUN25] a session takes no more inputs than there is room for, and takes them again when some were cancelled', async () => {
+test('[RUN25] a session rejects inputs beyond its limit, and accepts them again after some were cancelled', async () => {
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], models: { scripts: [script] } });
   onTestFinished(() => runtime.close());
   const large = await runtime.sessions.open({ agent });

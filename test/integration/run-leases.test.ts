@@ -6,7 +6,7 @@ import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/in
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
 
-test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to whoever has it now', async () => {
+test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to its new holder', async () => {
   const store = openMemoryStore();
   const secondBegan = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();
@@ -31,7 +31,7 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
     await worker.start();
     return { sessions: runtime.sessions, worker };
   };
-  /** Once it has the session, nothing that it tells the queue arrives in time. */
+  /** After it has claimed the session, none of its queue requests arrives in time. */
   const sleeper = await startWorker(300, {
     touch: async (presence, options) => {
       if (options.held.length > 0) await secondBegan.promise;
@@ -54,7 +54,7 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
   expect(started).toHaveLength(2);
 });
 
-test('[WORKER4] a lease that lapsed is found soon after, by a worker that nobody tells of it', async () => {
+test('[WORKER4] a worker finds a lapsed lease soon, without a hint', async () => {
   const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
   const models = { scripts: [defineScript({ name: 'done', steps: [{ text: 'Done.' }] })] };
   const store = openMemoryStore();

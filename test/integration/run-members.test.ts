@@ -58,7 +58,7 @@ describe('approvals', () => {
   };
   const forbidden = { code: 'APPROVAL_FORBIDDEN' };
 
-  test('[APPR3] without roles of its own a call is allowed by approvers and admins', async () => {
+  test('[APPR3] a call without roles can be approved by approvers and admins', async () => {
     const { as, id, run } = await asked('open');
     for (const role of [undefined, 'member'] as const) {
       await expect(as('bob', role).approvals.approve(id)).rejects.toMatchObject(forbidden);
@@ -69,7 +69,7 @@ describe('approvals', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   });
 
-  test('[APPR3, KEY4] whoever may not answer cannot take the place of the answer by its key', async () => {
+  test('[APPR3, KEY4] a member who may not answer cannot block the answer by using its key', async () => {
     const { as, id, run, session } = await asked('open');
     const taken = { idempotencyKey: `approval:${id}` };
     const bobs = await as('bob').sessions.get(session.id);
@@ -81,7 +81,7 @@ describe('approvals', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   });
 
-  test('[KEY4] nobody takes the place of the task that a call gives its child', async () => {
+  test('[KEY4] no caller can replace the task that a call gives its child', async () => {
     const { session } = await asked('open');
     const taken = { idempotencyKey: 'call:c1' };
     const refused = { code: 'INVALID_INPUT', message: expect.stringContaining("are the runtime's own") };
@@ -91,14 +91,14 @@ describe('approvals', () => {
     await expect(session.artifacts.keep('mine', 'Mine', taken)).rejects.toMatchObject(refused);
   });
 
-  test('[APPR3] with roles of its own it is allowed by those alone', async () => {
+  test('[APPR3] a call with roles can be approved by those roles only', async () => {
     const { as, id, run } = await asked('admins');
     await expect(as('bob', 'approver').approvals.approve(id)).rejects.toMatchObject(forbidden);
     await as('bob', 'admin').approvals.approve(id);
     expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   });
 
-  test('[APPR3] who asked, or steered the run meanwhile, is not another', async () => {
+  test('[APPR3] the requester, or a member who steered the run, does not count as another person', async () => {
     const { as, id, session, run } = await asked('others', 'admin');
     await expect(as('ann', 'admin').approvals.approve(id)).rejects.toMatchObject(forbidden);
     const bob = await as('bob', 'admin').sessions.get(session.id);
@@ -108,7 +108,7 @@ describe('approvals', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   });
 
-  test('[APPR3, SUB1] in a subagent the requester is who asked the first agent', async () => {
+  test('[APPR3, SUB1] in a subagent the requester is the member who asked the first agent', async () => {
     const { as, boss } = await start(scriptCalling('others'));
     const ann = as('ann', 'admin');
     const run = await (await ann.sessions.open({ agent: boss })).send('Go');
@@ -122,7 +122,7 @@ describe('approvals', () => {
 });
 
 describe('the system prompt', () => {
-  test('[RUN16] tells whom the agent works for, as who they were when they asked, whoever works or replays', async () => {
+  test('[RUN16] names the member that the agent works for, as they were when they asked, in any worker or replay', async () => {
     const systems: string[] = [];
     const script = scriptCalling('open');
     const spy: Model = {

@@ -36,7 +36,7 @@ const outputs: Readonly<Record<string, () => unknown>> = {
 };
 
 test.each(Object.keys(outputs))(
-  '[RUN9] whatever a tool gives or throws, its call ends and the run goes on: %s',
+  '[RUN9] whatever a tool returns or throws, its call ends and the run continues: %s',
   async (name) => {
     const tool = defineTool({ name, input: z.object({}), effects: 'none', execute: outputs[name]! });
     const model = scriptedModel(
@@ -56,7 +56,7 @@ test.each(Object.keys(outputs))(
   },
 );
 
-test('[RUN12] the model is told twice that its output does not fit, however often the run is taken on again', async () => {
+test('[RUN12] the model is told twice that its output is invalid, however often the run is taken over', async () => {
   const model = scriptedModel(
     defineScript({ name: 'wrong', steps: Array.from({ length: 6 }, () => ({ text: 'no JSON' })) }),
   );

@@ -23,7 +23,7 @@ const script = defineScript({
   steps: [{ reasoning: 'I count first.', calls: [{ tool: 'count', input: {} }] }, { text: 'One, and then two.' }],
 });
 
-test('[RUN18] what is written and done is shown piece by piece before the log has it, and is no part of the log', async () => {
+test('[RUN18] previews show text and progress piece by piece before the log has them, and are not in the log', async () => {
   const { session, runtime, types } = await startRuns({ model: scriptedModel(script), tools: [count] });
   undo.push(() => runtime.close());
   const shown: Preview[] = [];
@@ -51,7 +51,7 @@ test('[RUN18] what is written and done is shown piece by piece before the log ha
   expect(shown).toHaveLength(before);
 });
 
-test('[RUN18] who comes in the middle of a message is first shown what there was, and nothing of one that is in the log', async () => {
+test('[RUN18] a listener that joins mid-message first gets the text so far, and nothing of messages in the log', async () => {
   const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [count] });
   undo.push(() => runtime.close());
   const late: Preview[] = [];

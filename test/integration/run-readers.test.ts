@@ -26,7 +26,7 @@ const script = defineScript({
 const agent = defineAgent({ name: 'busy', version: 1, model: 'scripted/busy', tools: [look] });
 const runs = 8;
 
-/** Reads until the last run has ended, and is cut off again and again: after some events, or while it waits. */
+/** Reads until the last run has ended, and is disconnected repeatedly: after some events, or while it waits. */
 const readBrokenly = async (session: Session, from: number): Promise<readonly SessionEvent[]> => {
   const seen: SessionEvent[] = [];
   const isOver = () => seen.at(-1)?.type === 'run.ended' && seen.at(-1)!.turn === runs;
@@ -43,7 +43,7 @@ const readBrokenly = async (session: Session, from: number): Promise<readonly Se
 };
 
 describe.each(storeKinds)('readers on %s', (kind) => {
-  test('[WAKE2] whoever reads a log while runs go on, and is cut off at random, sees each event once and in order', async () => {
+  test('[WAKE2] a reader that is disconnected at random while runs proceed sees each event once and in order', async () => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     const open = async () => {

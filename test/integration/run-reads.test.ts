@@ -42,7 +42,7 @@ test('a worker that has not seen the session reads its head once, folds its log 
   await client.close();
 });
 
-test('[WR1] what others did between the look at a head and the claim on it is found out', async () => {
+test('[WR1] events between reading a head and claiming it are detected', async () => {
   const database = newMemoryDatabase();
   const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], models });
   const session = await client.sessions.open({ agent });
@@ -72,7 +72,7 @@ test('[WR1] what others did between the look at a head and the claim on it is fo
   await client.close();
 });
 
-test('[CTX4] what a runtime remembers of the beginning of a turn is what another reads', async () => {
+test('[CTX4] a cached turn beginning equals what another runtime reads', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
     store: openMemoryStore(database),

@@ -41,7 +41,7 @@ const start = async (model: Model, more: Partial<AgentDefinition> = {}) => {
   return setup;
 };
 
-test('[REPLAY1] denials, answers, invalid inputs and calls side by side are no departures', async () => {
+test('[REPLAY1] denials, answers, invalid inputs and concurrent calls are no departures', async () => {
   const { session, runtime } = await start(
     script([
       { calls: [...calls('look', 'look', 'pay'), { tool: 'look', input: { n: 'one' } }] },
@@ -63,7 +63,7 @@ test('[REPLAY1] denials, answers, invalid inputs and calls side by side are no d
   expect(ran).toEqual(done);
 });
 
-test('[REPLAY1] inputs that came during a turn or after it, and their cancels, are no departures', async () => {
+test('[REPLAY1] inputs that came during or after a turn, and their cancels, are no departures', async () => {
   const { session } = await start(script([{ calls: calls('ask') }, { text: 'Done.' }]));
   const run = await session.send('Go');
   await run.result();
@@ -76,7 +76,7 @@ test('[REPLAY1] inputs that came during a turn or after it, and their cancels, a
   expect((await session.replay({ turn: 1 })).departures).toEqual([]);
 });
 
-test('[REPLAY1] failures of the model, and limits that were raised on the way, are no departures', async () => {
+test('[REPLAY1] failures of the model, and limits raised on the way, are no departures', async () => {
   const answers = script([{ calls: calls('look') }, { text: 'Done.' }]);
   const failures = ['unavailable', 'overflow', 'timeout'] as const;
   let asked = 0;
@@ -105,7 +105,7 @@ test('[REPLAY1] failures of the model, and limits that were raised on the way, a
   expect((await other.session.replay({ turn: 1 })).departures).toEqual([]);
 });
 
-/** Cancelled at a question, in a call with one more to come, and while the model writes. */
+/** Runs cancelled at a question, in a call with one more to come, and while the model writes. */
 const cutOff = {
   'at a question': async () => {
     const { session } = await start(script([{ calls: calls('look', 'ask') }, { text: 'Done.' }]));
@@ -138,7 +138,7 @@ const cutOff = {
 };
 
 test.each(Object.entries(cutOff))(
-  '[REPLAY1] a run that was cancelled %s departs nowhere up to there',
+  '[REPLAY1] a run that was cancelled %s has no departure up to there',
   async (_, play) => {
     const session = await play();
     await session.cancel();
@@ -146,14 +146,14 @@ test.each(Object.entries(cutOff))(
   },
 );
 
-test('[REPLAY1] a run that is not over departs nowhere as far as it has come', async () => {
+test('[REPLAY1] an unfinished run has no departure as far as it has come', async () => {
   const session = await cutOff['at a question']();
   const replay = await session.replay({ turn: 1 });
   expect(replay).toMatchObject({ departures: [], upTo: 'under-way' });
   expect((await session.replay({ turn: 1, model: script([{ text: 'Done.' }]) })).departures).not.toEqual([]);
 });
 
-test('[REPLAY1] where a run that had ended would ask on, its end is what it departs in', async () => {
+test('[REPLAY1] when an ended run would ask the model again, its end is the departure', async () => {
   const { session } = await start(script([{ calls: calls('look') }, { text: 'Done.' }]), { policies: { maxSteps: 1 } });
   expect(await (await session.send('Go')).result()).toMatchObject({ error: { code: 'MAX_STEPS' } });
   const agent = defineAgent({ name: 'tester', version: 2, model: script([{ text: 'Done.' }]), tools });
@@ -163,7 +163,7 @@ test('[REPLAY1] where a run that had ended would ask on, its end is what it depa
   expect(replay.upTo).toBeUndefined();
 });
 
-test('[REPLAY1] what a replay was played in is archived and can be looked at, also when it failed', async () => {
+test('[REPLAY1] the fork of a replay is archived and can be inspected, even when the replay failed', async () => {
   const { session, runtime } = await start(script([{ calls: calls('look', 'ask') }, { text: 'Done.' }]));
   await (await session.send('Go')).result();
   await session.cancel();
@@ -183,7 +183,7 @@ test('[REPLAY1] what a replay was played in is archived and can be looked at, al
   expect(await session.summary()).toMatchObject({ ...before, seq: before.seq + 1, updatedAt: expect.any(Number) });
 });
 
-test('[REPLAY2] what was done besides is told by itself, and what is the same before and after is not', async () => {
+test('[REPLAY2] additional calls are reported separately, and unchanged ones are not reported', async () => {
   const { session } = await start(script([{ calls: calls('look') }, { calls: calls('pay') }, { text: 'Done.' }]));
   await (await session.send('Go')).result();
   const model = script([{ calls: calls('look', 'look') }, { calls: calls('pay') }, { text: 'Done.' }]);
@@ -194,7 +194,7 @@ test('[REPLAY2] what was done besides is told by itself, and what is the same be
   ]);
 });
 
-test('[REPLAY2] calls that run live ask nobody: what needs an approval or an answer is not run', async () => {
+test('[REPLAY2] live calls ask no person: calls that need an approval or an answer are not run', async () => {
   const { session } = await start(script([{ text: 'Done.' }]));
   await (await session.send('Go')).result();
   const model = script([{ calls: calls('look', 'wipe', 'ask') }, { text: 'Done.' }]);

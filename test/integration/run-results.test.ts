@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
-/** It ends when it is told to. */
+/** Ends only when it is aborted or the test ends it. */
 const stuckTool = (effects: 'none' | 'once') => {
   const begun = Promise.withResolvers<void>();
   const stuck = defineTool({
@@ -43,7 +43,7 @@ const approveAll = async ({ runtime }: RunsSetup): Promise<void> => {
   for (const { id } of await runtime.approvals.list()) await runtime.approvals.approve(id);
 };
 
-test('[RUN5] a result asked for after the answer is not that of the wait before', async () => {
+test('[RUN5] a result requested after the answer is not that of the earlier wait', async () => {
   const setup = await start();
   const run = await setup.session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
@@ -51,7 +51,7 @@ test('[RUN5] a result asked for after the answer is not that of the wait before'
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
 });
 
-test('[RUN7] a run that waits is paused and, when it is resumed, waits again', async () => {
+test('[RUN7] a waiting run is paused and, when resumed, waits again', async () => {
   const setup = await start();
   const { session } = setup;
   const run = await session.send('Go');
@@ -68,7 +68,7 @@ test('[RUN7] a run that waits is paused and, when it is resumed, waits again', a
   expect((await setup.types()).filter((type) => type === 'run.started')).toHaveLength(1);
 });
 
-test('[RUN7] a pause that was asked for is done by another worker when the first is gone, and the call under way afterwards', async () => {
+test('[RUN7] when a worker dies, another completes the requested pause first and the interrupted call afterwards', async () => {
   const { stuck, begun } = stuckTool('none');
   const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [stuck] });
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
@@ -95,7 +95,7 @@ test('[RUN7] the run of an input to a paused session is paused', async () => {
   expect(await (await session.send('Go')).result()).toMatchObject({ status: 'paused' });
 });
 
-test('[RUN8] the run of an input to a session that a person has waits for that person, and for an approval as before', async () => {
+test('[RUN8] the run of an input to a handed-off session waits for the person, and then for its approval as before', async () => {
   const setup = await start();
   const { session } = setup;
   await session.handoff({ to: 'human' });
@@ -108,7 +108,7 @@ test('[RUN8] the run of an input to a session that a person has waits for that p
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
 });
 
-test('[RUN4] a cancel while it is pausing leaves the session paused', async () => {
+test('[RUN4] a cancel during pausing leaves the session paused', async () => {
   const { stuck, begun } = stuckTool('once');
   const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [stuck] });
   undo.push(() => runtime.close());
@@ -119,7 +119,7 @@ test('[RUN4] a cancel while it is pausing leaves the session paused', async () =
   expect(await session.summary()).toMatchObject({ status: 'paused' });
 });
 
-test('[RUN8] what a person answers in place of the model is the answer', async () => {
+test("[RUN8] a person's answer in place of the model is the answer of the run", async () => {
   const asked = Promise.withResolvers<void>();
   const model: Model = {
     ...scriptedModel(script),
@@ -139,7 +139,7 @@ test('[RUN8] what a person answers in place of the model is the answer', async (
   expect(await types()).toContain('message.abandoned');
 });
 
-test('[RUN8, WR3, CTX3] what a person gives as the result of a call is its result: it does not run again', async () => {
+test('[RUN8, WR3, CTX3] a result that a person gives for a call counts, and the call does not run again', async () => {
   const { stuck, begun } = stuckTool('none');
   const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [stuck] });
   undo.push(() => runtime.close());
@@ -160,7 +160,7 @@ test('[RUN8, WR3, CTX3] what a person gives as the result of a call is its resul
   expect(await session.toolCalls()).toMatchObject([{ callId, status: 'interrupted' }]);
 });
 
-test('[APPR1] an approval lets no other input through than the one that was asked about', async () => {
+test('[APPR1] an approval is valid only for the input that it was requested for', async () => {
   const ran: unknown[] = [];
   const guarded = defineTool({
     name: 'guarded',
@@ -185,7 +185,7 @@ test('[APPR1] an approval lets no other input through than the one that was aske
   expect(result).toMatchObject({ message: { content: [{ callId, outcome: 'denied' }] } });
 });
 
-test('[APPR1, RUN5] an approval is listed also where a question waits before it', async () => {
+test('[APPR1, RUN5] an approval is listed even where a question waits before it', async () => {
   const asks = defineScript({
     name: 'asks-both',
     steps: [
@@ -205,7 +205,7 @@ test('[APPR1, RUN5] an approval is listed also where a question waits before it'
   expect(await setup.runtime.approvals.list()).toMatchObject([{ tool: 'guarded', session: setup.session.id }]);
 });
 
-test('[RUN4] a cancel ends the calls under way also when the clock was set back meanwhile', async () => {
+test('[RUN4] a cancel ends calls in flight even if the clock was set back meanwhile', async () => {
   let nowMs = Date.now();
   const { stuck, begun } = stuckTool('once');
   const { session, runtime } = await startRuns(
@@ -221,7 +221,7 @@ test('[RUN4] a cancel ends the calls under way also when the clock was set back 
   expect(await session.toolCalls()).toMatchObject([{ status: 'cancelled', durationMs: 0 }]);
 });
 
-test('[RUN24] a program that waits for a run is warned when no worker holds its agent, and not when one does', async () => {
+test('[RUN24] a program that waits for a run is warned when no worker holds its agent, and only then', async () => {
   const done = defineScript({ name: 'done', everyTurn: true, steps: [{ text: 'Done.' }] });
   const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
   const warned = Promise.withResolvers<unknown>();

@@ -38,7 +38,7 @@ const looks: Reply = {
     ],
   },
 };
-/** What never arrives whole has ids of its own, as it would have. */
+/** A reply that breaks off has its own ids, as a real one would. */
 const broken: Reply = {
   answer: {
     thinking: 'I should begin.',
@@ -74,7 +74,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     return { server, session: await runtime.sessions.open({ agent }) };
   };
 
-  test('[RUN1] a turn with reasoning and two calls is taken by the provider request after request', async () => {
+  test('[RUN1] a provider accepts every request of a turn with reasoning and two calls', async () => {
     const { server, session } = await start(looks, done, done);
     expect(await (await session.send('Read both')).result()).toMatchObject({
       status: 'succeeded',
@@ -85,7 +85,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     expect(server.requests).toHaveLength(3);
   });
 
-  test('[IN4] images, PDFs and text reach the provider, what it cannot take is named, and the session goes on', async () => {
+  test('[IN4] images, PDFs and text reach the provider, unsupported files are named, and the session continues', async () => {
     const { server, session } = await start(done, done);
     const file = (name: string, mediaType: string, bytes: string | Buffer) =>
       ({ type: 'file', name, mediaType, data: Buffer.from(bytes).toString('base64') }) as const;
@@ -116,7 +116,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     expect(JSON.stringify(server.requests[1])).toContain(photo.data);
   });
 
-  test('[RUN11] what may pass is tried again and is in the log; a stream that breaks leaves no half of an answer', async () => {
+  test('[RUN11] a transient failure is retried and in the log; a broken stream leaves no partial answer', async () => {
     const faults: readonly StreamFault[] = ['disconnect', 'malformed', 'stall'];
     for (const fault of faults) {
       const { session } = await startWith(fault === 'stall' ? 1000 : 20_000, { ...broken, fault }, looks, done);
@@ -134,7 +134,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     expect(await failures(session)).toEqual(['rate-limit', 'unavailable']);
   });
 
-  test('[RUN11] what cannot pass ends the run and says what the provider said', async () => {
+  test("[RUN11] a permanent failure ends the run with the provider's message", async () => {
     const { session } = await start({ status: { status: 401, message: 'invalid key' } });
     const { status, error } = await (await session.send('Go')).result();
     expect(status).toBe('failed');
@@ -145,7 +145,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     expect(await failures(other)).toHaveLength(5);
   });
 
-  test('[RUN11] a context that is too long is compacted once, and the run goes on', async () => {
+  test('[RUN11] a context that is too long is compacted once, and the run continues', async () => {
     const { session } = await start(done, done, { overflow: true }, done, { overflow: true }, { overflow: true });
     for (const text of ['one', 'two']) await (await session.send(text)).result();
     expect(await (await session.send('three')).result()).toMatchObject({ status: 'succeeded' });

@@ -91,7 +91,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await place.remove();
   });
 
-  /** In a workspace of its own, on the store of all; what `open` gives is as of another process. */
+  /** Starts in a new workspace on the shared store. `open` returns a runtime as another process would have it. */
   const start = async (
     steps: Script['steps'],
     more: { readonly work?: boolean; readonly agent?: Partial<AgentDefinition> } = {},
@@ -152,7 +152,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[RUN2] inputs during a run wait for their turn, in order', async () => {
+  test('[RUN2] inputs during a run wait in order', async () => {
     const { session, runtime } = await start([{ text: 'one' }, { text: 'two' }, { text: 'three' }], { work: false });
     const runs = [await session.send('1'), await session.send('2'), await session.send('3')];
     await runtime.worker().start();
@@ -184,7 +184,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await session.toolCalls({ tool: 'wipe' }))[0]).toMatchObject({ status: 'ok' });
   });
 
-  test('[APPR2] a denial is told to the model with its reason', async () => {
+  test('[APPR2] the model receives a denial with its reason', async () => {
     const { session } = await start([
       { calls: [{ tool: 'wipe', input: { what: 'disk' } }] },
       { when: { last: { outcome: 'denied', matches: 'not today' } }, text: 'I leave it.' },
@@ -219,7 +219,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).output).toBe('Port 8080 it is.');
   });
 
-  test('[RUN6] a worker that is gone is replaced: an interrupted call of once is told as unknown', async () => {
+  test('[RUN6] a worker that is gone is replaced, and an interrupted `once` call is reported as unknown', async () => {
     const { session, runtime, open } = await start(
       [
         { calls: [{ tool: 'slow', input: {} }] },
@@ -237,7 +237,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'interrupted' });
   });
 
-  test('[RUN7] a pause stops at the next safe point, and the same run goes on after resume', async () => {
+  test('[RUN7] a pause stops at the next safe point, and the same run continues after resume', async () => {
     const { session } = await start([{ calls: [{ tool: 'ask', input: { question: 'x' } }] }, { text: 'ok' }]);
     const run = await session.send('Go');
     expect(await run.result()).toMatchObject({ status: 'waiting' });
@@ -249,7 +249,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).status).toBe('succeeded');
   });
 
-  test('[BUDGET1] at its limit a run waits, and goes on when it is extended', async () => {
+  test('[BUDGET1] at its limit a run waits, and continues when the limit is raised', async () => {
     const { session } = await start([{ text: 'one' }]);
     await session.limit({ tokens: 10 });
     const run = await session.send('Go');
@@ -258,7 +258,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).status).toBe('succeeded');
   });
 
-  test('[RUN8] a handoff fences the worker; the run goes on when the session is given back', async () => {
+  test('[RUN8] a handoff fences the worker; the run continues when the session is handed back', async () => {
     const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'ok' }]);
     const run = await session.send('Go');
     await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
@@ -271,7 +271,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).status).toBe('succeeded');
   });
 
-  test('[RUN2] what steers joins the run under way at its next step', async () => {
+  test('[RUN2] a steering input joins the active run at its next step', async () => {
     const { session } = await start([
       { calls: [{ tool: 'ask', input: { question: 'x' } }] },
       { when: { userMatches: 'faster' }, text: 'Faster, then.' },
@@ -287,7 +287,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await session.transcript()).at(-1)!.turn).toBe(1);
   });
 
-  test('[RUN2] an interrupt ends the run under way; a rejected input leaves no trace', async () => {
+  test('[RUN2] an interrupt ends the active run; a rejected input leaves no trace', async () => {
     const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'second' }]);
     const run = await session.send('Go');
     await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
@@ -299,7 +299,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await next.result()).toMatchObject({ status: 'succeeded', output: 'second' });
   });
 
-  test('[RUN9] what went wrong with a call is a typed result that the model can act on', async () => {
+  test('[RUN9] a failed call is a typed result that the model can act on', async () => {
     const { session } = await start([
       {
         calls: [
@@ -329,7 +329,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     ]);
   });
 
-  test('[APPR3, APPR2] who asked may not answer, and what nobody answers in time is denied', async () => {
+  test('[APPR3, APPR2] the requester may not answer, and an approval without a timely answer is denied', async () => {
     const { session, as } = await start([
       { calls: [{ tool: 'strict', input: {} }] },
       { when: { last: { outcome: 'denied', matches: 'in time' } }, text: 'Nobody came.' },
@@ -346,7 +346,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);
   });
 
-  test('[RUN12] structured output fits its schema, after the model was told', async () => {
+  test('[RUN12] structured output fits its schema after the model was told what is wrong', async () => {
     const output = z.object({ port: z.number() });
     const { session } = await start([{ text: 'Port 80.' }, { text: '{"port":"80"}' }, { text: '{"port":80}' }], {
       agent: { output },
@@ -362,7 +362,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     });
   });
 
-  test('[RUN13] a large output is kept whole, and the model gets a part and the key to it', async () => {
+  test('[RUN13] a large output is kept whole, and the model gets a part and the key to the rest', async () => {
     const { session } = await start([{ calls: [{ tool: 'large', input: {} }] }, { text: 'ok' }]);
     await (await session.send('Go')).result();
     const result = (await session.transcript()).flatMap(({ message }) =>
@@ -373,7 +373,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await session.recall(key)).toBe('x'.repeat(200_000));
   });
 
-  test('[RUN14] a turn is tried again as another attempt', async () => {
+  test('[RUN14] retrying a turn makes another attempt', async () => {
     const { session } = await start([{ text: 'left' }, { text: 'right' }]);
     await (await session.send('Which way?')).result();
     const { run } = await session.retry({ turn: 1 });
@@ -382,13 +382,13 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await session.diff({ turn: 1, attempt: 1 }, { turn: 1, attempt: 2 })).toMatchObject({ patch: [] });
   });
 
-  test('[RUN15] an agent whose model is not configured is not opened with', async () => {
+  test('[RUN15] a session cannot be opened with an agent whose model is not configured', async () => {
     const { runtime } = await start([{ text: 'x' }]);
     const agent = defineAgent({ name: 'other', version: 1, model: 'nowhere/none' });
     await expect(runtime.sessions.open({ agent })).rejects.toMatchObject({ code: 'HOSTED_MODEL_UNAVAILABLE' });
   });
 
-  test('[CTX4, RUN1] within a turn each request extends the one before, byte for byte', async () => {
+  test('[CTX4, RUN1] within a turn each request extends the previous one, byte for byte', async () => {
     const requests: { system: string; messages: readonly unknown[] }[] = [];
     const script = scriptedModel(
       defineScript({
@@ -422,7 +422,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     }
   });
 
-  test('[RUN7] a pause that may not wait cuts off what is under way, and the run goes on after resume', async () => {
+  test('[RUN7] a pause that may not wait interrupts the call in flight, and the run continues after resume', async () => {
     const { session } = await start([
       { calls: [{ tool: 'slow', input: {} }] },
       { when: { last: { outcome: 'interrupted' } }, text: 'It was cut off.' },
@@ -435,7 +435,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).output).toBe('It was cut off.');
   });
 
-  test('[APPR1] what waits for an approval is listed and answered across the workspace', async () => {
+  test('[APPR1] pending approvals are listed and answered across the workspace', async () => {
     const { session, runtime, as } = await start([
       { calls: [{ tool: 'wipe', input: { what: 'disk' } }] },
       { text: 'Done.' },
@@ -458,7 +458,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect(runtime.approvals.approve(unknown)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
-  test('[REPLAY1] a turn that is played again by the same agent departs nowhere and runs no tool', async () => {
+  test('[REPLAY1] a turn replayed by the same agent has no departure and runs no tool', async () => {
     let runs = 0;
     const tally = defineTool({ name: 'tally', input: z.object({}), execute: () => `run ${++runs}` });
     const { session } = await start(
@@ -482,7 +482,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect(session.replay({ turn: 7 })).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
-  test('[REPLAY2] with another model a replay tells where it departs', async () => {
+  test('[REPLAY2] a replay with another model reports where it departs', async () => {
     const { session } = await start([{ calls: [{ tool: 'add', input: { a: 1, b: 2 } }] }, { text: 'It is 3.' }]);
     await (await session.send('Go')).result();
     const other = scriptedModel(

@@ -34,7 +34,7 @@ const all = Object.values(planted);
 const text = `${github} and ${plain} and ${longer}`;
 const cleanText = '[secret github] and [secret plain] and [secret longer]';
 
-/** What would give a secret away, as text or as bytes, also a part that was cut off. */
+/** Everything that would reveal a secret, as text or bytes, including a truncated part. */
 const needles = all.flatMap((value) => [
   value.slice(0, 9),
   JSON.stringify(value).slice(1, 12),
@@ -59,7 +59,7 @@ const filesUnder = async (folder: string): Promise<readonly string[]> =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-/** What the session's own tools wrote for themselves is theirs. */
+/** Files that the session's own tools wrote for themselves. */
 const isToolsOwn = (path: string): boolean => /worktrees\/[^/]+\/[^/]+\/(files|tmp)\//.test(path);
 
 const leak = defineTool({
@@ -160,7 +160,7 @@ const settled = async (session: Session, run: { result(): Promise<{ status: stri
 };
 
 describe.each(storeKinds)('secrets on %s', (kind) => {
-  test('[RED6] planted everywhere, are in no byte of the store, of bundles and of what is kept beside worktrees, in no preview and no request', async () => {
+  test('[RED6] planted everywhere, are in no byte of the store, bundles or worktree metadata, and in no preview or request', async () => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     const data = await newData();
@@ -255,8 +255,8 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
     const events = await Promise.all(
       sessions.map(async (id) => Array.fromAsync((await runtime.sessions.get(id)).events())),
     );
-    const told = events.flat().filter(({ payload }) => JSON.stringify(payload).includes('[secret '));
-    expect(new Set(told.map(({ type }) => type))).toEqual(
+    const redacted = events.flat().filter(({ payload }) => JSON.stringify(payload).includes('[secret '));
+    expect(new Set(redacted.map(({ type }) => type))).toEqual(
       new Set([
         'session.opened',
         'session.described',
@@ -340,7 +340,7 @@ describe('a tool', () => {
   });
   const calls = [{ tool: 'named', input: {} }];
 
-  test('[RED8] is given what it names when it runs, and is told when that is missing', async () => {
+  test('[RED8] receives the secrets it names when it runs, and fails when one is missing', async () => {
     const script = { name: 'caller', steps: [{ calls }, { text: 'done' }], everyTurn: true };
     const { open, agent } = await start({ name: 'a', version: 1, model: scriptedModel(script), tools: [named] });
     const runtime = await open();
@@ -354,7 +354,7 @@ describe('a tool', () => {
     expect(await resultsOf(session)).toContain(`it has ${github.length} characters: [secret github]`);
   });
 
-  test('[RED8] cannot be given the master key or a key of a provider', async () => {
+  test("[RED8] cannot receive the master key or a provider's key", async () => {
     const greedy = defineTool({
       name: 'named',
       input: z.object({}),
@@ -372,8 +372,8 @@ describe('a tool', () => {
   });
 });
 
-describe('what a model is asked', () => {
-  test('[RED7] holds no secret that became known in the middle of a run, and from then on the log neither', async () => {
+describe('model requests', () => {
+  test('[RED7] hold no secret that became known during the run, and from then on neither does the log', async () => {
     const found: { runtime?: Runtime } = {};
     const find = defineTool({
       name: 'find',
@@ -408,7 +408,7 @@ describe('what a model is asked', () => {
     expect(outputs).toEqual([`found ${plain}`, 'found [secret plain]']);
   });
 
-  test('[RED7] is the same for whoever goes on with the run: each request extends the one before', async () => {
+  test('[RED7] are the same in whichever process continues the run: each extends the previous one', async () => {
     const wait = defineTool({
       name: 'wait',
       input: z.object({}),

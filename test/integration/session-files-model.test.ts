@@ -5,7 +5,7 @@ import { runtimeKinds, runtimePlace } from '../support/stores/runtime-places.ts'
 
 type Files = ReadonlyMap<string, string>;
 
-/** What somebody would keep in mind of a session: its files now, and after each event that was the last of a step. */
+/** The reference model of a session: its files now, and after the last event of each step. */
 interface Model {
   readonly session: Session;
   files: Files;
@@ -29,7 +29,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 const isBelow = (each: string, folder: string): boolean => each.startsWith(`${folder}/`);
 
-/** Undefined where it cannot be: a folder is there, or a file where a folder would have to be. */
+/** Returns undefined where the write is impossible: the path is a folder, or a parent of it is a file. */
 const written = (files: Files, at: string, text: string): Files | undefined => {
   if ([...files.keys()].some((each) => isBelow(each, at) || isBelow(at, each))) return undefined;
   return new Map(files).set(at, text);
@@ -49,7 +49,7 @@ const filesOf = async (session: Session, seq?: number): Promise<Record<string, s
   return Object.fromEntries(found);
 };
 
-/** Gives whether it was done; `refusals` are the ways in which it may not be. */
+/** Returns whether the work succeeded; `refusals` are the acceptable error codes. */
 const mayFail = async (work: Promise<unknown>, refusals: readonly string[]): Promise<boolean> => {
   try {
     await work;
@@ -67,7 +67,7 @@ const play = async (models: Model[], each: Step): Promise<void> => {
   const { session } = model;
   if (each.do === 'write' || each.do === 'delete') {
     const next = each.do === 'write' ? written(model.files, each.path, each.text) : deleted(model.files, each.path);
-    // Folders that are empty stay, and a model of files does not know them.
+    // Empty folders remain in a session, but the model tracks only files.
     const isFolder = (await session.files.list()).some(({ path: at, kind }) => at === each.path && kind === 'folder');
     const work = each.do === 'write' ? session.files.write(each.path, each.text) : session.files.delete(each.path);
     const isDone = await mayFail(work, ['CONFLICT', 'FILE_NOT_FOUND']);
@@ -104,7 +104,7 @@ describe.each(runtimeKinds)('random writes, deletions, forks, rewinds and restor
     await place.remove();
   });
 
-  test('[FILE30, FILE31, FILE32] every session has at every point what was written there and to it alone', async () => {
+  test('[FILE30, FILE31, FILE32] every session has, at every point, exactly the files written to it', async () => {
     const run = async (steps: readonly Step[]): Promise<void> => {
       const session = await runtime.sessions.open();
       const models: Model[] = [{ session, files: new Map(), after: new Map([[1, new Map()]]) }];

@@ -39,7 +39,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     return session;
   };
 
-  test('[FILE30] what is written is listed and read, now and at every point, by any process', async () => {
+  test('[FILE30] written files are listed and read, now and at every point, by any process', async () => {
     const session = await begin();
     expect(await session.files.list()).toEqual([]);
     const first = await session.files.write('src/main.ts', 'one\n');
@@ -57,7 +57,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.files.list()).toEqual([]);
   });
 
-  test('[FILE30] what is not there is told with what is, and what is no file with what it is', async () => {
+  test('[FILE30] a missing path is reported with nearby names, and a folder or link is reported as such', async () => {
     const session = await begin({ 'src/main.ts': '1', 'src/other.ts': '2', README: '3' });
     const reading = (path: string) => session.files.read(path);
     await expect(reading('src/Main.js')).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     rmSync(folder, { recursive: true });
   });
 
-  test('[FILE31] a write is a snapshot and a commit by its member, and one that changes nothing writes nothing', async () => {
+  test('[FILE31] a write is a snapshot and a commit by its member, and a write without changes appends nothing', async () => {
     const session = await begin();
     const { seq, hash } = await session.files.write('a', 'same', { why: 'first' });
     expect(await session.files.write('a', 'same')).toEqual({ path: 'a', size: 4, hash });
@@ -118,7 +118,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE31] a writer that names what it saw replaces nothing else', async () => {
+  test('[FILE31] a writer that names the content it saw replaces no other content', async () => {
     const session = await begin({ a: '1' });
     const there = await other.sessions.get(session.id);
     const { hash: seen } = await session.files.write('a', '1');
@@ -140,7 +140,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     await expect(session.files.write('d', 'x')).rejects.toMatchObject(conflict);
   });
 
-  test('[FILE31] what several write at once lands, all of it', async () => {
+  test('[FILE31] concurrent writes all land', async () => {
     const session = await begin();
     const there = await other.sessions.get(session.id);
     const names = Array.from({ length: 6 }, (_, n) => `folder/${n}`);
@@ -154,7 +154,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect((await texts(there)).x).toBe('1');
   });
 
-  test('[FILE31] hostile paths, ignored ones, and what is too large or no content are refused by every call, and nothing is written', async () => {
+  test('[FILE31] every call rejects hostile and ignored paths and invalid or oversized content, and nothing is written', async () => {
     const session = await begin({ a: '1' });
     const seq = await seqOf(session);
     const target = join(mkdtempSync(join(tmpdir(), 'perdure-hostile-')), 'to');
@@ -186,7 +186,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(readdirSync(join(target, '..'))).toEqual([]);
   });
 
-  test('[FILE32] a restore gives the files of a place exactly, or only some of them, and a dry run tells the same', async () => {
+  test('[FILE32] a restore yields exactly the files of a place, or only some of them, and a dry run reports the same', async () => {
     const session = await begin({ 'src/a': '1', 'src/b': '1', keep: '1' });
     const then = await session.files.list();
     const { seq } = await session.summary();
@@ -216,7 +216,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await branch.files.list()).toEqual([]);
   });
 
-  test('[FILE32] what a fork and its parent write later is not seen by the other, and a rewind takes files back', async () => {
+  test("[FILE32] a fork and its parent do not see each other's later writes, and a rewind restores files", async () => {
     const session = await begin({ a: '1' });
     await session.append([
       { role: 'user', content: 'on' },
@@ -231,7 +231,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await texts(fork)).toEqual({ a: 'fork' });
   });
 
-  test('[FILE33] a diff of two places of one or two sessions is what leads from one to the other', async () => {
+  test('[FILE33] a diff between two places of one or two sessions leads from one to the other', async () => {
     const session = await begin({ a: 'one\ntwo\n', old: 'the same words\n', same: 'x' });
     const { seq } = await session.summary();
     const fork = await session.fork();
@@ -251,7 +251,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.files.changes({ seq }, { seq })).toEqual([]);
   });
 
-  test('[FILE34] the history of a file tells every change, by whom and why, under all its names', async () => {
+  test('[FILE34] the history of a file lists every change with author and reason, across renames', async () => {
     const session = await begin();
     await session.append({ role: 'user', content: 'write' });
     await session.files.write('old', 'content', { why: 'begun' });
@@ -264,7 +264,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     await branch.files.write('src/new', 'content, still more');
     await session.files.restore({ session: branch.id }, { why: 'moved' });
     await session.files.write('src/new', 'changed', { why: 'at last' });
-    const told = (await session.files.history('src/new')).map(({ change, path, from, turn, actor, why }) => ({
+    const fileHistory = (await session.files.history('src/new')).map(({ change, path, from, turn, actor, why }) => ({
       change,
       path,
       from,
@@ -273,7 +273,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
       why,
     }));
     const common = { turn: 1, actor: 'member:local', from: undefined, why: undefined };
-    expect(told).toEqual([
+    expect(fileHistory).toEqual([
       { ...common, change: 'modified', path: 'src/new', why: 'at last' },
       { ...common, change: 'renamed', path: 'src/new', from: 'old', why: 'moved' },
       { ...common, change: 'modified', path: 'old' },
@@ -291,7 +291,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.files.history('tracked')).toMatchObject([{ change: 'modified' }]);
   });
 
-  test('[FILE34] of changes that are told by their folders, those that were one of the file are found', {
+  test('[FILE34] changes recorded by folder appear in the history of a file that they changed', {
     timeout: 120_000,
   }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'perdure-many-'));
@@ -340,7 +340,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     rmSync(folder, { recursive: true });
   });
 
-  test('[FILE35] what somebody puts into the folder before it is written to is not replaced', async () => {
+  test('[FILE35] a file that appears in the folder before the copy writes it is not replaced', async () => {
     const session = await begin({ a: '1' });
     const folder = mkdtempSync(join(tmpdir(), 'perdure-copies-'));
     const { restore } = Worktrees.prototype;
@@ -354,7 +354,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     rmSync(folder, { recursive: true });
   });
 
-  test('[FILE36] an adoption takes over what a branch changed in its files, with its state, as one append', async () => {
+  test("[FILE36] an adoption takes over a branch's file changes with its state, in one append", async () => {
     const session = await begin({ a: '1', b: '1', 'd/c': '1', both: '1', gone: '1' });
     const branch = await session.fork();
     await branch.files.write('b', 'theirs');
@@ -395,7 +395,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE36, REV1] taking an adoption back takes its files back too; that can be taken back, and the branch adopted again', async () => {
+  test('[FILE36, REV1] reverting an adoption reverts its files too; the revert can be reverted, and the branch adopted again', async () => {
     const session = await begin({ a: '1', b: '1', gone: '1' });
     const branch = await session.fork();
     await branch.files.write('b', 'theirs');
@@ -427,7 +427,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE36, REV1] where a file has changed since, an adoption is not taken back; other commits leave the files', async () => {
+  test('[FILE36, REV1] an adoption cannot be reverted after one of its files changed; reverting other commits leaves files alone', async () => {
     const session = await begin({ a: '1' });
     const branch = await session.fork();
     await branch.files.write('a', 'theirs');
@@ -436,10 +436,10 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     const before = await seqOf(session);
     await expect(session.revert(commit!.seq)).rejects.toMatchObject({ code: 'REVERT_CONFLICT' });
     expect(await seqOf(session)).toBe(before);
-    const told = await session.files.history('a');
+    const fileHistory = await session.files.history('a');
     expect(await session.revert(before)).toMatchObject({ files: [] });
     expect(await texts(session)).toEqual({ a: 'later' });
-    expect(await session.files.history('a')).toEqual(told);
+    expect(await session.files.history('a')).toEqual(fileHistory);
     await expect(session.revert(commit!.seq)).rejects.toMatchObject({
       code: 'REVERT_CONFLICT',
       message: expect.stringContaining('a changed again'),
@@ -447,7 +447,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     });
   });
 
-  test('[FILE37] artifacts are kept by name, with type and size, over rewinds, in forks and carried over', async () => {
+  test('[FILE37] artifacts are kept by name with type and size, across rewinds, in forks and when carried over', async () => {
     const session = await begin({ 'out/report.md': '# Report' });
     await session.append({ role: 'user', content: 'report' });
     const kept = await session.artifacts.keep('report.md', { path: 'out/report.md' });
@@ -480,7 +480,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
   });
 });
 
-test('[FILE30] a session without files has the empty tree, which needs no store', async () => {
+test('[FILE30] a session without files has the empty tree, which needs no blob in the store', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const session = await runtime.sessions.open();
   await session.files.write('a', '1');

@@ -18,7 +18,7 @@ const openStore: Record<StoreKind, (address: string) => Promise<Store>> = {
   postgres: (url) => openPostgresStore({ url }),
 };
 
-/** What a person would keep in mind: the messages they see, and what they saw after each event of the log. */
+/** The reference model of a session: its visible messages, and those visible after each event of the log. */
 interface Model {
   readonly session: Session;
   seen: readonly string[];
@@ -85,7 +85,7 @@ const textsOf = async (session: Session, seq?: number): Promise<string[]> =>
 
 const plain = <T>(value: T): T => JSON.parse(JSON.stringify(value));
 
-/** Gives the code of a failure that may be; any other is one of the test. */
+/** Returns the error code if the work fails with `code`; any other failure fails the test. */
 const mayFail = async (code: string, work: Promise<unknown>): Promise<string | undefined> => {
   try {
     await work;
@@ -145,7 +145,7 @@ const changeState = async (each: StateStep, { session }: Model, others: readonly
   }
 };
 
-/** From the first event on, without any snapshot, with the state after each event kept for the rewinds. */
+/** Folds from the first event without any snapshot, and keeps the state after each event for rewinds. */
 const foldWhole = async (store: Store, key: SessionKey): Promise<readonly SessionFold[]> => {
   const states: SessionFold[] = [];
   for (const stored of await store.read(key, { limit: 10_000 })) {
@@ -262,7 +262,7 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
     await runtime.close();
   };
 
-  test('[FOLD1, FOLD5, FORK1, FORK2, REW1, CTX1, STATE3, DIFF1, REV1] a fold from snapshots equals the fold of the whole log, and both what a reader remembers', async () => {
+  test('[FOLD1, FOLD5, FORK1, FORK2, REW1, CTX1, STATE3, DIFF1, REV1] a fold from snapshots equals the fold of the whole log, and both equal the model', async () => {
     const count = { workspaces: 0 };
     const numRuns = Number(process.env.PERDURE_PROPERTY_RUNS ?? 6);
     await fc.assert(

@@ -60,7 +60,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await texts(again, { lastTurns: 1 })).toEqual(['ask 3', 'reply 3']);
   });
 
-  test('[FORK1, FORK2] a fork goes on from its point and neither side sees the other', async () => {
+  test('[FORK1, FORK2] a fork continues from its point, and neither side sees the other', async () => {
     const session = await talk(3);
     const fork = await session.fork({ at: { turn: 2 }, title: 'another way' });
     await fork.append([user('else'), answer('where')]);
@@ -78,7 +78,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await cold.verify()).toMatchObject({ ok: true, events: 8 });
   });
 
-  test('[FORK1] a fork of what a fork inherited belongs to the session that wrote it', async () => {
+  test('[FORK1] a fork at an inherited event belongs to the session that wrote the event', async () => {
     const session = await talk(3);
     const fork = await session.fork({ at: { turn: 2 } });
     const second = await fork.fork({ at: { turn: 1 } });
@@ -120,7 +120,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await texts(session)).toEqual(['read it', 'tool-call', 'tool-result', 'hello it says']);
   });
 
-  test('[FORK4, REW1] what a rewind left behind can still be read, forked and gone back to', async () => {
+  test('[FORK4, REW1] events that a rewind left behind can still be read, forked and rewound to', async () => {
     const session = await talk(4);
     const before = await all(session);
     await session.rewind({ to: { turn: 2 }, reason: 'wrong way' });
@@ -136,7 +136,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await cold.summary()).toMatchObject({ messages: 8, lastTurn: 5 });
   });
 
-  test('[LOG6, REW3] turn numbers go on after a rewind, and a turn left behind is not a point', async () => {
+  test('[LOG6, REW3] turn numbers keep rising after a rewind, and an abandoned turn is not a point', async () => {
     const session = await talk(4);
     await session.rewind({ to: { turn: 2 } });
     const [asked] = await session.append([user('again'), answer('yes')]);
@@ -159,7 +159,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
-  test('[LIFE1] every command in every status does what the table says, and what it forbids changes nothing', async () => {
+  test('[LIFE1] every command in every status follows the table, and forbidden ones change nothing', async () => {
     type Move = Exclude<(typeof commands)[number], 'requestPause'>;
     const moves: Record<Move, (session: Session) => Promise<unknown>> = {
       append: (session) => session.append(user('more')),
@@ -202,7 +202,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     }
   });
 
-  test('[LIFE1, WR4] an append that meets a session closed elsewhere is refused and says what is allowed', async () => {
+  test('[LIFE1, WR4] an append to a session closed elsewhere is rejected and says what is allowed', async () => {
     const session = await talk(1);
     const elsewhere = await (await reopen()).sessions.get(session.id);
     await elsewhere.close();
@@ -212,7 +212,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect((await texts(session)).at(-1)).toBe('in time');
   });
 
-  test('[LIFE2] of commands that race from two runtimes each is decided on what it finds', async () => {
+  test('[LIFE2] racing commands of two runtimes are each decided on the head they find', async () => {
     const session = await talk(1);
     const elsewhere = await (await reopen()).sessions.get(session.id);
     const titles = Array.from({ length: 12 }, (_, index) => `title ${index}`);
@@ -223,7 +223,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('[KEY1, KEY2] a repeated append gives the first answer, also after the session was closed', async () => {
+  test('[KEY1, KEY2] a repeated append returns the first answer, even after the session was closed', async () => {
     const session = await runtime.sessions.open();
     const first = await session.append([user('read it'), call('c1')], { idempotencyKey: 'k1' });
     const second = await session.append(result('c1'), { idempotencyKey: 'k2' });
@@ -264,7 +264,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await Promise.all(followers)).toEqual([dense, dense]);
   });
 
-  test('[ST3] closing the runtime ends its followers, and later calls say so', async () => {
+  test('[ST3] closing the runtime ends its followers, and later calls fail with RUNTIME_CLOSED', async () => {
     const other = await reopen();
     const session = await other.sessions.open();
     const following = (async () => {
@@ -285,7 +285,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await failureOf(left.summary())).toMatchObject({ code: 'RUNTIME_CLOSED' });
   });
 
-  test('a follower ends by its signal', async () => {
+  test('a follower ends with its signal', async () => {
     const session = await talk(1);
     const stop = new AbortController();
     const seen: string[] = [];
@@ -307,7 +307,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await failureOf(runtime.sessions.get(theirs.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
-  test('[IN1, IN2, IN3, IN5, FAULT3] wrong input is refused with its path, and nothing is written', async () => {
+  test('[IN1, IN2, IN3, IN5, FAULT3] invalid input is rejected with its path, and nothing is written', async () => {
     const session = await talk(1);
     const before = await session.summary();
     const cases: [() => Promise<unknown>, string, RegExp][] = [
@@ -357,7 +357,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await session.summary()).toEqual(before);
   });
 
-  test('a listing gives every session once, newest change first, page by page', async () => {
+  test('a listing returns every session once, newest change first, page by page', async () => {
     const { sessions } = runtime.as({ workspace: `list-${kind}`, member: 'ann' });
     const made: string[] = [];
     for (let index = 0; index < 7; index++) made.push((await sessions.open({ title: `s${index}` })).id);

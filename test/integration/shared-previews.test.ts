@@ -6,7 +6,7 @@ import { serveHttp } from '../../src/servers/http/index.ts';
 import { newWakeSignal } from '../../src/testing/contract/waking/wake-signal.ts';
 import { createDatabase } from '../support/postgres/postgres.ts';
 
-/** Writes a word whenever it is told to. */
+/** A model that writes one word each time the test asks for it. */
 const wordByWord = () => {
   const steps = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
   let step = 0;
@@ -28,7 +28,7 @@ const wordByWord = () => {
   return { model, goOn: () => steps[step++]!.resolve() };
 };
 
-/** What one who looks on has seen, as text, and when it is this. */
+/** Collects what a listener has seen as text, and waits for a given text. */
 const looking = (listen: (listener: (preview: Preview) => void) => () => void) => {
   const signal = newWakeSignal();
   const seen: Preview[] = [];
@@ -44,7 +44,7 @@ const looking = (listen: (listener: (preview: Preview) => void) => () => void) =
   return { seen, until };
 };
 
-test('[RUN20, HTTP8] what a worker of another process writes is shown as it is written, by a server without a worker too, and is no part of the log', async () => {
+test("[RUN20, HTTP8] previews of another process's worker are shown live, even by a server without a worker, and are not in the log", async () => {
   const database = await createDatabase();
   onTestFinished(database.drop);
   const { model, goOn } = wordByWord();

@@ -8,8 +8,11 @@ import { moduleUrl } from '../support/cli/run-script.ts';
 
 const run = promisify(execFile);
 
-/** What a script tells that knows, in `found`, the packages that were loaded so far, directly or through others. */
-const toldBy = async (script: string) => {
+/**
+ * Runs a script and parses its output. In the script, `found` holds the packages loaded so far, directly or
+ * indirectly.
+ */
+const outputOf = async (script: string) => {
   const hooked = `
     import { registerHooks } from 'node:module';
     const found = new Set();
@@ -31,11 +34,11 @@ test.each([
   ['src/stores/sqlite/index.ts', 'the event loop of a program on SQLite'],
 ])('%s loads no package: %s starts quickly', async (path) => {
   const script = `await import(${moduleUrl(path)}); console.log(JSON.stringify([...found]));`;
-  expect(await toldBy(script)).toEqual([]);
+  expect(await outputOf(script)).toEqual([]);
 });
 
-test('[MODEL8] a provider and no other is loaded when it is first asked', async () => {
-  const { before, after } = await toldBy(`
+test('[MODEL8] only the requested provider is loaded, when it is first used', async () => {
+  const { before, after } = await outputOf(`
     const { resolveModels } = await import(${moduleUrl('src/models/resolve-model.ts')});
     const resolve = resolveModels({ env: { ANTHROPIC_API_KEY: 'k' } });
     await resolve('scripted/demo');
@@ -47,10 +50,10 @@ test('[MODEL8] a provider and no other is loaded when it is first asked', async 
   expect(after).not.toContain('@ai-sdk/openai');
 });
 
-test('opening a store loads nothing that talks to other machines: it takes a fifth of the time', async () => {
+test('opening a store loads no network module, which saves four fifths of the time', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-start-up-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const loaded = await toldBy(`
+  const loaded = await outputOf(`
     const { openRuntime } = await import(${moduleUrl('src/index.ts')});
     const runtime = await openRuntime({ store: 'sqlite:${join(folder, 'perdure.db')}' });
     await runtime.sessions.open();

@@ -74,7 +74,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await session.summary()).toEqual(before);
   });
 
-  test('[STATE2] a draft and a patch store the same smallest delta, and nothing when nothing changes', async () => {
+  test('[STATE2] a draft and a patch store the same minimal delta, and nothing when nothing changes', async () => {
     const session = await runtime.sessions.open();
     const first = await session.commit((draft) => {
       draft.facts['a/b~c'] = { deep: [1, 2, 3] };
@@ -100,7 +100,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(replaced!.entries.toSorted()).toEqual(['/facts/a~1b~0c', '/facts/port']);
   });
 
-  test('[STATE3] the state at every point is what was committed up to there, also after a rewind, in a fork and cold', async () => {
+  test('[STATE3] the state at every point is what was committed up to there, also after a rewind, in a fork and without caches', async () => {
     const session = await runtime.sessions.open();
     await talk(session, 1, 6);
     const fork = await session.fork({ at: { turn: 3 } });
@@ -124,7 +124,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     await cold.close();
   });
 
-  test('[STATE4] changes from two runtimes at once all land', async () => {
+  test('[STATE4] concurrent changes from two runtimes all land', async () => {
     const session = await runtime.sessions.open();
     const other = await start();
     const elsewhere = await other.sessions.get(session.id);
@@ -140,7 +140,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     await other.close();
   });
 
-  test.each(agents)('[STATE5, AGT1] the own part of $name is held to its schema', async (agent) => {
+  test.each(agents)('[STATE5, AGT1] the own part of $name must fit its schema', async (agent) => {
     const session = await runtime.sessions.open({ agent });
     expect((await session.state()).own).toEqual(initial);
     const commit = await session.commit((draft) => {
@@ -154,7 +154,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect((await session.state()).own).toEqual({ port: 2, tags: ['b', 'c'] });
   });
 
-  test('[STATE5] a schema that validates asynchronously, or refuses its initial state, is refused at definition', async () => {
+  test('[STATE5] a schema that validates asynchronously, or rejects its initial state, is rejected at definition', async () => {
     const slow = z.object({}).refine(async () => true);
     expect(await failureOf(() => defineAgent({ name: 'slow', version: 1, state: slow }))).toMatchObject({
       code: 'AGENT_INVALID',
@@ -170,7 +170,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
   });
 
-  test('[AGT1] a changed state schema is migrated by a commit, and a version not held here is said to be missing', async () => {
+  test('[AGT1] a changed state schema is migrated by a commit, and a version not held here is reported as unavailable', async () => {
     const one = defineAgent({
       name: 'coder',
       version: 1,
@@ -210,7 +210,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     await holding.close();
   });
 
-  test('[PROV1] what the model concludes is no surer than what it had before it', async () => {
+  test("[PROV1] a model's commit has no higher provenance than its inputs", async () => {
     const session = await runtime.sessions.open();
     const remember = (key: string, options: object = {}) =>
       session.commit((draft) => Object.assign(draft.facts, { [key]: true }), { by: 'model', ...options });
@@ -235,7 +235,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => remember('h', { derivedFrom: [1] }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[PROV2] members and trusted tools may say verified, and lifting is a commit of its own', async () => {
+  test('[PROV2] members and trusted tools may say verified, and lifting is a separate commit', async () => {
     const session = await runtime.sessions.open();
     await session.append(user('go'));
     const tools = session.track(
@@ -271,7 +271,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
   });
 
-  test('[REV1] a commit is taken back exactly, unless a later one touched the same', async () => {
+  test('[REV1] a commit is reverted exactly, unless a later one touched the same path', async () => {
     const session = await runtime.sessions.open();
     await session.commit((draft) => Object.assign(draft.facts, { list: [1, 2, 3], port: 1 }));
     const before = await session.state();
@@ -293,7 +293,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => session.revert(1))).toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
-  test('[ADO1] a branch is adopted entry by entry, with a report of what both changed', async () => {
+  test('[ADO1] a branch is adopted entry by entry, with a report of conflicting changes', async () => {
     const session = await runtime.sessions.open();
     await talk(session, 1, 2);
     const fork = await session.fork();
@@ -318,7 +318,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
   });
 
-  test('[CARRY1] a new session opens with what another knew, and without what was said', async () => {
+  test("[CARRY1] a new session opens with another's state, and without its transcript", async () => {
     const old = await runtime.sessions.open();
     await old.append([user('hello'), answer('hi')]);
     await old.commit((draft) => {
@@ -373,7 +373,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => session.diff({} as never, { turn: 0 }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[DIFF2] of an entry that differs it is told who made it so on either side, and why', async () => {
+  test('[DIFF2] each differing entry names the commit that set it on either side, with author and reason', async () => {
     const session = await runtime.sessions.open();
     await session.append([user('which port?'), answer('8080')]);
     const set = (port: number, why: string) => session.commit((draft) => Object.assign(draft.facts, { port }), { why });
@@ -385,7 +385,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const second = await set(8081, 'the test says so');
     await session.lift('/facts/port', { to: 'verified', why: 'seen' });
     const commitOf = (path: string, found: Awaited<ReturnType<typeof session.diff>>) => found.commits[path];
-    const told = ({ session, seq, turn, at, actor, why }: NonNullable<typeof first>) => ({
+    const briefOf = ({ session, seq, turn, at, actor, why }: NonNullable<typeof first>) => ({
       session,
       seq,
       turn,
@@ -394,11 +394,11 @@ describe.each(storeKinds)('state on %s', (kind) => {
       why,
     });
     expect(commitOf('/facts/port', await session.diff({ turn: 1 }, { turn: 2 }))).toEqual({
-      before: told(first!),
-      after: told(second!),
+      before: briefOf(first!),
+      after: briefOf(second!),
     });
     const across = await session.diff({ turn: 2 }, { session: fork.id });
-    expect(commitOf('/facts/port', across)).toEqual({ before: told(second!), after: told(other!) });
+    expect(commitOf('/facts/port', across)).toEqual({ before: briefOf(second!), after: briefOf(other!) });
     expect(Object.keys(commitOf('/facts/port2', across)!)).toEqual(['before']);
     const dropped = await session.commit((draft) => void delete draft.facts.gone, { why: 'not needed' });
     const removal = await session.diff({ seq: dropped!.seq - 1 }, { seq: dropped!.seq });
@@ -408,10 +408,10 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
     await session.rewind({ to: { seq: first!.seq } });
     const rewound = await session.diff({ seq: dropped!.seq }, { session: session.id });
-    expect(commitOf('/facts/port', rewound)).toEqual({ before: told(second!), after: told(first!) });
+    expect(commitOf('/facts/port', rewound)).toEqual({ before: briefOf(second!), after: briefOf(first!) });
   });
 
-  test('[DIFF2] files and counters name their calls themselves, and of many entries the first hundred have their commits', async () => {
+  test('[DIFF2] files and counters name their calls themselves, and only the first hundred entries have their commits', async () => {
     const session = await runtime.sessions.open();
     await session.append(user('many'));
     const start = (await session.summary()).seq;
@@ -424,7 +424,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(Object.keys(commits)).toEqual(facts.slice(0, 100).map(({ id }) => `/facts/${id}`));
   });
 
-  test('[WATCH1] a watcher is told each commit that matches, once and in order', async () => {
+  test('[WATCH1] a watcher receives each matching commit, once and in order', async () => {
     const session = await runtime.sessions.open();
     const other = await start();
     const elsewhere = await other.sessions.get(session.id);
@@ -449,7 +449,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     await other.close();
   });
 
-  test('[QRY1, QRY2] questions about files and decisions are answered without the conversation', async () => {
+  test('[QRY1, QRY2] questions about files and decisions are answered without reading the transcript', async () => {
     const { sessions } = runtime.as({ workspace: `questions-${kind}`, member: 'ann' });
     const session = await sessions.open();
     const tools = session.track(
@@ -487,7 +487,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await session.toolCalls({ last: { turns: 2 } })).toHaveLength(2);
   });
 
-  test('[QRY4] what is kept beside the logs is made anew with the same content', async () => {
+  test('[QRY4] projections are rebuilt with the same content', async () => {
     const ask = async () => ({
       commits: await runtime.sessions.commits(),
       calls: await runtime.sessions.toolCalls(),

@@ -54,7 +54,7 @@ const start = async (files: Readonly<Record<string, string | Uint8Array>> = {}) 
   return { outside: path, folder, file, text, use };
 };
 
-/** Each file tool, with an input that reaches for a path. */
+/** Each file tool, with an input that tries to reach a path. */
 const reaching = (path: string): readonly (readonly [Tool, Json])[] => [
   [readTool, { path }],
   [writeTool, { path, content: 'x' }],
@@ -63,7 +63,7 @@ const reaching = (path: string): readonly (readonly [Tool, Json])[] => [
   [searchTool, { path, pattern: 'secret' }],
 ];
 
-test('[TOOL1] no path leaves the folder: not by dots, not as an absolute one, not by a symbolic link', async () => {
+test('[TOOL1] no path leaves the folder: not by dots, not as an absolute path, not by a symbolic link', async () => {
   const { outside, folder, file, use } = await start({ 'a/b.txt': 'mine' });
   writeFileSync(join(outside, 'secret.txt'), 'secret');
   symlinkSync(join(outside, 'secret.txt'), file('link.txt'));
@@ -84,7 +84,7 @@ test('[TOOL1] no path leaves the folder: not by dots, not as an absolute one, no
   expect(await use(searchTool, { pattern: 'secret' })).toBe('[nothing found]');
 });
 
-test('[TOOL1] what lies within may be named in any way, also through links', async () => {
+test('[TOOL1] a path inside the folder may be written in any form, also through links', async () => {
   const { folder, file, use, text } = await start({ 'a/b.txt': 'mine' });
   symlinkSync('a', file('link'));
   for (const path of ['a/b.txt', './a/../a/b.txt', join(folder, 'a/b.txt'), 'link/b.txt']) {
@@ -94,7 +94,7 @@ test('[TOOL1] what lies within may be named in any way, also through links', asy
   expect(text('a/b.txt')).toBe('new');
 });
 
-test("[TOOL1] the runtime's own folder is not for tools", async () => {
+test("[TOOL1] tools cannot use the runtime's own folder", async () => {
   const { file, use } = await start({ '.perdure/perdure.db': 'secret' });
   symlinkSync('.perdure', file('store'));
   for (const path of ['.perdure/perdure.db', 'store/perdure.db', '.Perdure/perdure.db', '.perdure']) {
@@ -103,7 +103,7 @@ test("[TOOL1] the runtime's own folder is not for tools", async () => {
   }
 });
 
-test('[FILE25, TOOL1] a file is kept as an artifact by its name or another, and what cannot be kept is told', async () => {
+test('[FILE25, TOOL1] a file is kept as an artifact under its own or another name, and a failure is reported', async () => {
   const { folder } = await start({ 'out/report.md': '# One', 'plain.bin': new Uint8Array([0, 255]) });
   const kept: unknown[] = [];
   const context = newToolContext(folder, {
@@ -146,12 +146,12 @@ test('[TOOL2] a write makes folders, replaces the whole file and keeps its mode'
   expect(readdirSync(file('x/y'))).toEqual(['z.txt']);
 });
 
-test('[TOOL2] an interrupted write leaves the old content, and its repetition no trace', async () => {
+test('[TOOL2] an interrupted write leaves the old content, and repeating it leaves no trace', async () => {
   const { file, use, text } = await start({ 'a.txt': 'old' });
   const context = { idempotencyKey: 'k' };
   await use(writeTool, { path: 'a.txt', content: 'new' }, context);
   writeFileSync(file('a.txt'), 'old');
-  // As a kill between writing and renaming leaves it.
+  // The state that a kill between writing and renaming leaves.
   const draft = `.a.txt.${createHash('sha256').update('k').digest('hex').slice(0, 12)}`;
   writeFileSync(file(draft), 'ne');
   expect(text('a.txt')).toBe('old');
@@ -160,7 +160,7 @@ test('[TOOL2] an interrupted write leaves the old content, and its repetition no
   expect(readdirSync(file('.'))).toEqual(['a.txt']);
 });
 
-test('[TOOL3] an edit replaces text that stands there once, or everywhere with all', async () => {
+test('[TOOL3] an edit replaces text that occurs once, or every occurrence with `all`', async () => {
   const { use, text } = await start({ 'a.ts': 'let a = 1;\nlet b = 1;\n', 'crlf.txt': 'one\r\ntwo\r\nthree\r\n' });
   expect(await use(editTool, { path: 'a.ts', old: 'a = 1', new: 'a = $&' })).toEqual({ path: 'a.ts', places: 1 });
   expect(text('a.ts')).toBe('let a = $&;\nlet b = 1;\n');
@@ -171,7 +171,7 @@ test('[TOOL3] an edit replaces text that stands there once, or everywhere with a
   expect(text('crlf.txt')).toBe('one\r\n2\r\nthree\r\n');
 });
 
-test('[TOOL3] an edit that finds nothing says where similar text stands and changes nothing', async () => {
+test('[TOOL3] an edit that finds nothing says where similar text is and changes nothing', async () => {
   const { use, text, file } = await start({ 'a.ts': 'function first() {\n\treturn  value + 1;\n}\n', 'b.txt': 'x' });
   await expect(use(editTool, { path: 'a.ts', old: 'return value + 1;', new: '' })).rejects.toThrow(
     /nothing was changed\. Similar lines:\n2\t\treturn {2}value \+ 1;/,
@@ -195,7 +195,7 @@ test.each([
   ['an addition, not applied', 'a', { old: 'a', new: 'ab' }, 'not-run'],
   ['an addition everywhere', 'ab a', { old: 'a', new: 'ab', all: true }, 'unknown'],
   ['a deletion, applied', 'c', { old: 'a', new: '' }, 'ok'],
-])('[TOOL3] an interrupted edit is told from the file: %s', async (_name, content, edit, outcome) => {
+])('[TOOL3] the outcome of an interrupted edit is read from the file: %s', async (_name, content, edit, outcome) => {
   const { folder } = await start({ 'f.txt': content });
   const input = { path: 'f.txt', ...edit };
   expect(await editTool.reconcile!(input as never, newToolContext(folder))).toMatchObject({ outcome });
@@ -203,7 +203,7 @@ test.each([
   expect(await editTool.reconcile!(gone as never, newToolContext(folder))).toEqual({ outcome: 'not-run' });
 });
 
-test('[TOOL4] read numbers lines, and reads on from any of them', async () => {
+test('[TOOL4] read numbers lines, and can continue from any of them', async () => {
   const { use } = await start({ 'a.txt': 'one\r\ntwo\n\nfour', 'empty.txt': '' });
   expect(await use(readTool, { path: 'a.txt' })).toBe('1\tone\n2\ttwo\n3\t\n4\tfour');
   expect(await use(readTool, { path: 'a.txt', offset: 2, limit: 1 })).toBe(
@@ -213,7 +213,7 @@ test('[TOOL4] read numbers lines, and reads on from any of them', async () => {
   expect(await use(readTool, { path: 'empty.txt' })).toBe('[the file is empty]');
 });
 
-test('[TOOL4] what is not text is refused with what it is', async () => {
+test('[TOOL4] a file that is not text is rejected with its kind', async () => {
   const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
   const { use, file } = await start({ 'a.png': png, 'a.jpg': Buffer.from([255, 216, 255, 224]), 'a.bin': 'x\0y' });
   await expect(use(readTool, { path: 'a.png' })).rejects.toThrow('a.png is a PNG image');
@@ -250,7 +250,7 @@ const tree = {
   'binary.ts': 'needle\0',
 };
 
-test('[TOOL5] list gives a folder as deep as asked, without what is hidden or ignored', async () => {
+test('[TOOL5] list shows a folder to the requested depth, without hidden or ignored entries', async () => {
   const { use, file } = await start(tree);
   symlinkSync('..', file('up'));
   expect(await use(listTool, {})).toBe('a.ts\nbinary.ts\nsrc/\nup@');
@@ -264,7 +264,7 @@ test('[TOOL5] list gives a folder as deep as asked, without what is hidden or ig
   expect((await use(listTool, { path: 'many' })).split('\n')).toHaveLength(1001);
 });
 
-test('[TOOL5] search finds by expression, text, glob and place, bounded in number', async () => {
+test('[TOOL5] search finds by expression, text, glob and folder, with a bounded number of results', async () => {
   const { use, file } = await start(tree);
   const all = [
     'a.ts:1: const needle = 1;',
@@ -291,7 +291,7 @@ test('[TOOL5] search finds by expression, text, glob and place, bounded in numbe
   expect(many.at(-1)).toContain('more than 10');
 });
 
-test('[TOOL5] an expression that would take for ever is stopped, and holds nothing up meanwhile', async () => {
+test('[TOOL5] an expression that would run forever is stopped, and blocks nothing meanwhile', async () => {
   const { folder } = await start({ 'a.txt': 'needle\n', 'b.txt': `${'a'.repeat(60)}!` });
   const request = {
     root: folder,
@@ -346,7 +346,7 @@ test.skipIf(!ripgrep)('[TOOL5] ripgrep, where there is one, finds the same (skip
   expect(await searchByRipgrep(ripgrep!, lookaround, 10_000, signal)).toBeUndefined();
 });
 
-test('[TOOL6] what is decided, remembered, planned and written is in the state; a question waits; a key is recalled', async () => {
+test('[TOOL6] decisions, facts, plans and files are in the state; a question waits; a key is recalled', async () => {
   const { folder, file } = await start();
   const plan = [
     { do: 'set', id: 'a', step: 'First', status: 'done' },
@@ -393,7 +393,7 @@ test('[TOOL6] what is decided, remembered, planned and written is in the state; 
   expect(existsSync(file('x'))).toBe(false);
 });
 
-test('[TOOL6] a plan cannot speak of steps it has not, nor a key be one that records cannot hold', async () => {
+test('[TOOL6] a plan cannot name steps it does not have, and a key must be valid in a record', async () => {
   const { use } = await start();
   await expect(use(planTool, { changes: [{ do: 'drop', id: 'x' }] })).rejects.toThrow('no step x; it has: none');
   await expect(use(planTool, { changes: [{ do: 'set', id: 'x' }] })).rejects.toThrow('say what it is');

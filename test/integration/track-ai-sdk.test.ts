@@ -16,8 +16,8 @@ import { newSession } from '../support/stores/new-session.ts';
 
 const loopOf = (model: MockLanguageModelV4) => ({ model, prompt: 'go', stopWhen: isStepCount(5), maxRetries: 0 });
 
-/** What the model was told of its calls before it was asked for the given step. */
-const toldBefore = (model: MockLanguageModelV4, step: number) => {
+/** The tool results that the model received before the given step. */
+const resultsBefore = (model: MockLanguageModelV4, step: number) => {
   const { prompt } = [...model.doGenerateCalls, ...model.doStreamCalls][step]!;
   return prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []));
 };
@@ -37,7 +37,7 @@ const weather = tool({
   execute: async (input) => ({ city: input.city, degrees: 12 }),
 });
 
-test('[TRACK3] tools of the AI SDK keep their types, and declarations know their input and output', async () => {
+test('[TRACK3] AI SDK tools keep their types, and declarations know their input and output', async () => {
   const session = await newSession();
   const counting = tool({
     inputSchema: city,
@@ -64,7 +64,7 @@ test('[TRACK3] tools of the AI SDK keep their types, and declarations know their
   expect((await session.state()).filesModified).toMatchObject({ 'Bonn-12': { tool: 'weather', callId: 'c1' } });
 });
 
-test('[TRACK3] a plain function that answers at once answers by a promise when it is tracked', async () => {
+test('[TRACK3] a synchronous function returns a promise when it is tracked', async () => {
   const session = await newSession();
   const tools = session.track({
     double: (n: number) => n * 2,
@@ -82,7 +82,7 @@ test('[TRACK3] a plain function that answers at once answers by a promise when i
   ]);
 });
 
-test('[TRACK1] the loop of generateText journals each call under the id that the model gave it', async () => {
+test("[TRACK1] the loop of generateText journals each call under the model's id", async () => {
   const session = await newSession();
   const model = scriptedModel(
     [{ id: 'toolu_1', tool: 'weather', input: { city: 'Bonn' } }],
@@ -98,15 +98,15 @@ test('[TRACK1] the loop of generateText journals each call under the id that the
   expect(await session.verify()).toMatchObject({ ok: true });
 });
 
-test('[TRACK1] an id that cannot be kept is replaced, and the call runs', async () => {
+test('[TRACK1] an id that cannot be stored is replaced, and the call runs', async () => {
   const session = await newSession();
   const model = scriptedModel([{ id: 'x'.repeat(1000), tool: 'weather', input: { city: 'Bonn' } }]);
   await generateText({ ...loopOf(model), tools: session.track({ weather }) });
-  expect(toldBefore(model, 1)).toMatchObject([{ toolCallId: 'x'.repeat(1000), output: { type: 'json' } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ toolCallId: 'x'.repeat(1000), output: { type: 'json' } }]);
   expect(await callsOf(session)).toMatchObject([{ callId: expect.stringMatching(/^call_/), status: 'ok' }]);
 });
 
-test('[TRACK1] calls of one step run beside each other, and one that throws is told to the model', async () => {
+test('[TRACK1] calls of one step run concurrently, and the model learns of one that throws', async () => {
   const session = await newSession();
   const bothRun = Promise.withResolvers<void>();
   let running = 0;
@@ -129,14 +129,14 @@ test('[TRACK1] calls of one step run beside each other, and one that throws is t
     { callId: 'a', status: 'ok' },
     { callId: 'b', status: 'threw' },
   ]);
-  expect(toldBefore(model, 1)).toMatchObject([
+  expect(resultsBefore(model, 1)).toMatchObject([
     { toolCallId: 'a', output: { type: 'text', value: 'met' } },
     { toolCallId: 'b', output: { type: 'error-text', value: expect.stringContaining('too far') } },
   ]);
   expect((await session.state()).toolsUsed.meet).toEqual({ calls: 2, ok: 1, failed: 1 });
 });
 
-test('[TRACK1] what the SDK refuses as input runs no tool and is no call', async () => {
+test('[TRACK1] an input that the SDK rejects runs no tool and is not journaled', async () => {
   const session = await newSession();
   const model = scriptedModel([
     { id: 'a', tool: 'weather', input: { city: 7 } },
@@ -144,11 +144,14 @@ test('[TRACK1] what the SDK refuses as input runs no tool and is no call', async
   ]);
   const { text } = await generateText({ ...loopOf(model), tools: session.track({ weather }) });
   expect(text).toBe('done');
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'error-text' } }, { output: { type: 'error-text' } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([
+    { output: { type: 'error-text' } },
+    { output: { type: 'error-text' } },
+  ]);
   expect(await session.toolCalls()).toEqual([]);
 });
 
-test('[TRACK3] a tool that gives preliminary results goes on to give them, and its last is the outcome', async () => {
+test('[TRACK3] a tool that yields preliminary results still yields them, and the last one is the outcome', async () => {
   const session = await newSession();
   let during: unknown;
   const search = tool({
@@ -172,7 +175,7 @@ test('[TRACK3] a tool that gives preliminary results goes on to give them, and i
   ]);
   expect(during).toMatchObject([{ callId: 's1', status: 'running' }]);
   expect(await endOf(session)).toMatchObject({ callId: 's1', output: found });
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: found } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: found } }]);
 });
 
 test('[TRACK4] a stream that throws has failed, and one that is not read to its end was cancelled', async () => {
@@ -203,7 +206,7 @@ test('[TRACK4] a stream that throws has failed, and one that is not read to its 
   ]);
 });
 
-test('[TRACK3] a tool that gives a stream without being a generator gives its last value', async () => {
+test('[TRACK3] a tool that returns a stream without being a generator returns its last value', async () => {
   const session = await newSession();
   const chunks = async function* (n: number) {
     yield { n };
@@ -213,7 +216,7 @@ test('[TRACK3] a tool that gives a stream without being a generator gives its la
   const model = scriptedModel([{ id: 'h1', tool: 'hidden', input: { n: 1 } }]);
   await generateText({ ...loopOf(model), tools: session.track({ hidden }) });
   expect(await endOf(session)).toMatchObject({ callId: 'h1', output: { n: 2 } });
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: { n: 2 } } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: { n: 2 } } }]);
 });
 
 test('[TRACK4] a call fails as cancelled or timed out, whatever it throws, once its signal was aborted', async () => {
@@ -243,7 +246,7 @@ test('[TRACK4] a call fails as cancelled or timed out, whatever it throws, once 
   ]);
 });
 
-test('[TRACK3] everything else of a tool stays: toModelOutput, approvals, what is hidden, what has no execute', async () => {
+test('[TRACK3] every other property of a tool is preserved: toModelOutput, approvals, hidden ones, a missing execute', async () => {
   const session = await newSession();
   const told = tool({
     inputSchema: city,
@@ -266,13 +269,13 @@ test('[TRACK3] everything else of a tool stays: toModelOutput, approvals, what i
     ],
   );
   const { content } = await generateText({ ...loopOf(model), tools });
-  expect(toldBefore(model, 1)).toMatchObject([{ output: { type: 'text', value: 'rain' } }]);
+  expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'text', value: 'rain' } }]);
   expect(content).toContainEqual(expect.objectContaining({ type: 'tool-approval-request' }));
   expect(await callsOf(session)).toMatchObject([{ callId: 'a', tool: 'told', status: 'ok' }]);
   expect(await endOf(session)).toMatchObject({ output: { secret: 1, shown: 'rain' } });
 });
 
-test('[TRACK3] a dynamic tool is tracked, with its type kept', async () => {
+test('[TRACK3] a dynamic tool is tracked, and keeps its type', async () => {
   const session = await newSession();
   const remote = dynamicTool({ inputSchema: city, execute: async (input) => ({ echoed: input }) });
   const model = scriptedModel([{ id: 'd1', tool: 'remote', input: { city: 'Bonn' } }]);
@@ -281,7 +284,7 @@ test('[TRACK3] a dynamic tool is tracked, with its type kept', async () => {
   expect(await callsOf(session)).toMatchObject([{ callId: 'd1', tool: 'remote', status: 'ok' }]);
 });
 
-test('[TRACK2] when another has taken the session over, the loop is told so and runs no tool', async () => {
+test('[TRACK2] when another process has taken over the session, the loop gets an error and runs no tool', async () => {
   const session = await newSession();
   let runs = 0;
   const count = tool({ inputSchema: z.object({}), execute: async () => ++runs });
@@ -294,5 +297,5 @@ test('[TRACK2] when another has taken the session over, the loop is told so and 
     },
   });
   expect(runs).toBe(1);
-  expect(toldBefore(model, 2).at(-1)).toMatchObject({ output: { type: 'error-text' } });
+  expect(resultsBefore(model, 2).at(-1)).toMatchObject({ output: { type: 'error-text' } });
 });

@@ -29,7 +29,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     return session;
   };
 
-  test('[TRACK1] a call is in the log before its tool runs, and its outcome and what it changed come together after', async () => {
+  test('[TRACK1] a call is in the log before its tool runs, and its outcome and changes follow together', async () => {
     const session = await begin();
     let during: string[] = [];
     const tools = session.track(
@@ -71,7 +71,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(call!.durationMs).toBeGreaterThanOrEqual(0);
   });
 
-  test('[TRACK4] failures are typed results, and thrown to the loop all the same', async () => {
+  test('[TRACK4] failures are typed results, and still thrown to the loop', async () => {
     const session = await begin();
     const tools = session.track({
       fails: async () => {
@@ -97,7 +97,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.toolCalls({ status: ['timeout', 'cancelled'] })).toHaveLength(2);
   });
 
-  test('[TRACK1] what a tool gives back is journaled as far as it can be, and given to the loop as it is', async () => {
+  test("[TRACK1] a tool's result is journaled as far as possible, and returned to the loop unchanged", async () => {
     const session = await begin();
     const loop: { self?: unknown } = {};
     loop.self = loop;
@@ -114,7 +114,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[TRACK1] an outcome is kept although what it is declared to change is not valid', async () => {
+  test('[TRACK1] an outcome is kept even if its declared change is invalid', async () => {
     const session = await begin();
     const tools = session.track(
       { plan: async () => 'planned' },
@@ -126,7 +126,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect((await session.state()).plan).toEqual({});
   });
 
-  test('[TRACK1] calls beside each other, and commits of others between, all land', async () => {
+  test('[TRACK1] concurrent calls, and other commits between them, all land', async () => {
     const session = await begin();
     const other = await openRuntime({ store: place.address });
     const elsewhere = await other.sessions.get(session.id);
@@ -162,7 +162,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     await other.close();
   });
 
-  test('[TRACK2] what one handle tracks is one tracker, and is taken over as one', async () => {
+  test('[TRACK2] everything one handle tracks is one tracker, and is taken over together', async () => {
     const session = await begin();
     const local = session.track({ local: async () => 'l' });
     const client = session.track({ callTool: async ({ name }: { name: string }) => name });
@@ -176,7 +176,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
   });
 
-  test('[TRACK2] what a tracker had under way ends as interrupted when another takes over', async () => {
+  test('[TRACK2] calls that a tracker had in flight end as interrupted when another takes over', async () => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
@@ -203,7 +203,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[TRACK2, WR2] a close ends what is under way, here or in a process that is gone, as interrupted', async () => {
+  test('[TRACK2, WR2] a close ends calls in flight, here or in a dead process, as interrupted', async () => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
@@ -216,17 +216,17 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const hangs = tools.hang();
     await started.promise;
     await (await runtime.sessions.get(session.id)).close({ reason: 'over' });
-    const told = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]);
-    expect(await told()).toEqual([['hang', 'interrupted']]);
+    const outcomes = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]);
+    expect(await outcomes()).toEqual([['hang', 'interrupted']]);
     result.resolve('late');
     expect(await hangs).toBe('late');
-    expect(await told()).toEqual([['hang', 'interrupted']]);
+    expect(await outcomes()).toEqual([['hang', 'interrupted']]);
     expect(await session.verify()).toMatchObject({ ok: true });
     await session.reopen();
     expect(await failureOf(tools.hang())).toMatchObject({ code: 'FENCED' });
   });
 
-  test('[TRACK3] a tool that has run has its outcome told to the loop although the session was rewound meanwhile', async () => {
+  test('[TRACK3] the loop receives the outcome of a tool that has run, even if the session was rewound meanwhile', async () => {
     const session = await begin();
     const rewind = () => session.rewind({ to: { turn: 1 } });
     const own = new Error('of the tool');
@@ -249,7 +249,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.toolCalls({ includeRewound: true, status: 'running' })).toEqual([]);
   });
 
-  test('[TRACK2] a paused session runs no tool, and an outcome that comes after the pause is kept', async () => {
+  test('[TRACK2] a paused session runs no tool, and an outcome that arrives after the pause is kept', async () => {
     const session = await begin();
     const tools = session.track({
       pauses: async () => session.pause(),

@@ -39,7 +39,7 @@ const again = defineScript({
   steps: [{ text: 'Done.' }, { calls: [{ tool: 'look', input: {} }] }, { text: 'Done.' }],
 });
 
-/** The calls of its tool, each to be ended by the test. */
+/** The calls of the tool, each of which the test ends. */
 const newCalls = () => {
   const begun = Promise.withResolvers<void>();
   const calls: { readonly attempt: number; readonly signal: AbortSignal; readonly end: () => void }[] = [];
@@ -61,7 +61,7 @@ const newCalls = () => {
 /** Runtimes on one store, as in several processes. */
 const newCluster = (model: Model = scriptedModel(script)) => {
   const database = newMemoryDatabase();
-  const { look, ...told } = newCalls();
+  const { look, ...controls } = newCalls();
   const agent = defineAgent({ name: 'coder', version: 1, model, tools: [look] });
   const warnings: unknown[] = [];
   const open = async (
@@ -79,14 +79,14 @@ const newCluster = (model: Model = scriptedModel(script)) => {
     undo.push(() => runtime.close());
     return runtime;
   };
-  return { agent, open, warnings, ...told };
+  return { agent, open, warnings, ...controls };
 };
 
 const acme = { workspace: 'acme', member: 'ann', role: 'admin' } as const;
 const typesOf = async (session: { events(): AsyncIterable<{ type: string }> }) =>
   (await Array.fromAsync(session.events())).map(({ type }) => type);
 
-test('[WORKER1] a worker of the runtime works for all workspaces, one of a workspace for that alone', async () => {
+test("[WORKER1] a runtime's worker serves all workspaces, and a workspace's worker only that one", async () => {
   const { agent, open } = newCluster();
   const runtime = await open();
   const here = await runtime.sessions.open({ agent });
@@ -99,7 +99,7 @@ test('[WORKER1] a worker of the runtime works for all workspaces, one of a works
   expect(await runs[0]!.standing()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER2] workers are listed with what they have in hand, to each workspace its own, until they end', async () => {
+test('[WORKER2] workers are listed with their sessions until they end, and each workspace sees only its own sessions', async () => {
   const { agent, open, calls, begun } = newCluster();
   const runtime = await open();
   const session = await runtime.sessions.open({ agent });
@@ -117,7 +117,7 @@ test('[WORKER2] workers are listed with what they have in hand, to each workspac
   expect(await runtime.workers()).toEqual([]);
 });
 
-test('[WORKER2] who came by a key is not told what a worker has of others, nor where it is, but whether it has room', async () => {
+test("[WORKER2] a caller with an API key sees whether a worker has capacity, but not its machine or others' sessions", async () => {
   const { agent, open, calls, begun } = newCluster();
   const runtime = await open();
   const byKey = async (workspace: string) => {
@@ -142,7 +142,7 @@ test('[WORKER2] who came by a key is not told what a worker has of others, nor w
   await worker.stop();
 });
 
-/** A worker of the first of two runtimes, in the middle of a call. */
+/** Starts a worker of the first of two runtimes, in the middle of a call. */
 const atWork = async () => {
   const { agent, open, calls, begun } = newCluster();
   const [first, second] = [await open(), await open()];
@@ -155,7 +155,7 @@ const atWork = async () => {
 };
 
 test.each([undefined, 2 ** 31])(
-  '[WORKER3] who drains, for %s ms at most, takes nothing on, lets the step under way end, and hands the run back',
+  '[WORKER3] a worker that drains for at most %s ms claims nothing, finishes the current step and releases the run',
   async (forMs) => {
     const { agent, calls, first, second, worker, session, run } = await atWork();
     const drained = worker.drain({ forMs });
@@ -172,7 +172,7 @@ test.each([undefined, 2 ** 31])(
   },
 );
 
-test('[WORKER3] a step that takes too long is let go of, and runs again elsewhere', async () => {
+test('[WORKER3] a step that takes too long is abandoned, and runs again elsewhere', async () => {
   const { calls, second, worker, run } = await atWork();
   await worker.drain({ forMs: 20 });
   expect(calls[0]!.signal.aborted).toBe(true);
@@ -183,7 +183,7 @@ test('[WORKER3] a step that takes too long is let go of, and runs again elsewher
   expect(calls[1]!.attempt).toBe(2);
 });
 
-test('[WORKER4] a worker whose signs of life do not get through lets go before its lease lapses', async () => {
+test('[WORKER4] a worker whose heartbeats fail releases its sessions before their leases lapse', async () => {
   const { agent, open, calls, begun, warnings } = newCluster();
   let isCut = false;
   const cut = await open((store) => ({
@@ -206,7 +206,7 @@ test('[WORKER4] a worker whose signs of life do not get through lets go before i
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER2] a sign of life that is under way when a worker ends does not outlive it', async () => {
+test('[WORKER2] a heartbeat in flight does not outlive its worker', async () => {
   const { open } = newCluster();
   const runtime = await open((store) => ({
     touch: async (...asked) => {
@@ -225,7 +225,7 @@ test('[WORKER2] a sign of life that is under way when a worker ends does not out
   expect(await runtime.workers()).toEqual([]);
 });
 
-test('[RUN19] who works until there is nothing to do also takes on what a process of this machine died with', async () => {
+test('[RUN19] a worker that runs until idle also claims the runs of a dead process on this machine', async () => {
   const { agent, open, begun } = newCluster();
   const dead = spawnSync(process.execPath, ['-e', '']);
   const first = await open((store) => ({
@@ -253,7 +253,7 @@ test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and sa
   await expect(runtime.worker({ patienceMs: 30, pollMs: 5 }).runUntilIdle()).rejects.toBe(gone);
 });
 
-test('[WORKER16] a worker works until there is nothing to do as often as it is asked to', async () => {
+test('[WORKER16] a worker can run until idle repeatedly', async () => {
   const { agent, open } = newCluster();
   const runtime = await open();
   const session = await runtime.sessions.open({ agent });
@@ -269,17 +269,20 @@ test('[WORKER16] a worker works until there is nothing to do as often as it is a
   expect(await (await session.send('Four')).ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test.each(['stop', 'drain'] as const)('[WORKER16] after a %s, work is refused with what to do', async (end) => {
-  const { open } = newCluster();
-  const worker = (await open()).worker();
-  await worker.start();
-  await worker[end]();
-  const refusal = { code: 'RUNTIME_CLOSED', message: expect.stringContaining('runtime.worker()') };
-  await expect(worker.start()).rejects.toMatchObject(refusal);
-  await expect(worker.runUntilIdle()).rejects.toMatchObject(refusal);
-});
+test.each(['stop', 'drain'] as const)(
+  '[WORKER16] after a %s, starting work is rejected with what to do',
+  async (end) => {
+    const { open } = newCluster();
+    const worker = (await open()).worker();
+    await worker.start();
+    await worker[end]();
+    const refusal = { code: 'RUNTIME_CLOSED', message: expect.stringContaining('runtime.worker()') };
+    await expect(worker.start()).rejects.toMatchObject(refusal);
+    await expect(worker.runUntilIdle()).rejects.toMatchObject(refusal);
+  },
+);
 
-test('[WORKER16] a worker that rests when its runtime closes works no more', async () => {
+test('[WORKER16] an idle worker does not start again after its runtime closed', async () => {
   const { open } = newCluster();
   const runtime = await open();
   const worker = runtime.worker();
@@ -288,7 +291,7 @@ test('[WORKER16] a worker that rests when its runtime closes works no more', asy
   await expect(worker.runUntilIdle()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });
 
-test('[WORKER16] a runtime keeps nothing of workers and dispatchers that have ended', async () => {
+test('[WORKER16] a runtime keeps no reference to ended workers and dispatchers', async () => {
   const { line, ended } = runScript(`
     import { setImmediate as turn } from 'node:timers/promises';
     import { setFlagsFromString } from 'node:v8';
@@ -321,7 +324,7 @@ test('[WORKER16] a runtime keeps nothing of workers and dispatchers that have en
   expect(await ended).toMatchObject({ code: 0 });
 });
 
-test('[WORKER6] what is sent for later begins then, and keeps nothing else waiting', async () => {
+test('[WORKER6] a scheduled input begins at its time, and delays no other input', async () => {
   const { agent, open } = newCluster();
   const runtime = await open();
   const session = await runtime.sessions.open({ agent });
@@ -338,7 +341,7 @@ test('[WORKER6] what is sent for later begins then, and keeps nothing else waiti
   });
 });
 
-test('[WORKER7, RUN11] a long wait for a model holds no worker, and whoever is there then goes on', async () => {
+test('[WORKER7, RUN11] a long wait for a model holds no worker, and any worker continues afterwards', async () => {
   let isLimited = true;
   const answers = scriptedModel(script);
   const model: Model = {
@@ -360,12 +363,12 @@ test('[WORKER7, RUN11] a long wait for a model holds no worker, and whoever is t
   isLimited = false;
   const second = await open(undefined, { clock: { now: () => began + 60_001 } });
   await second.worker().start();
-  await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // somebody looks before its time
+  await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // triggers a look before its time
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   expect(await typesOf(session)).toContain('run.resumed');
 });
 
-test('[WORKER8] what could not be given back is given back when the store is there again', async () => {
+test('[WORKER8] a session that could not be released is released when the store is back', async () => {
   const { agent, open } = newCluster();
   let failures = 2;
   const runtime = await open((store) => ({
@@ -422,7 +425,7 @@ test('[WORKER10] limits hold for all workers together', async () => {
   for (const run of runs) expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER12] what a claim took whose answer was lost is taken on by the same worker', async () => {
+test('[WORKER12] sessions of a claim whose answer was lost are worked on by the same worker', async () => {
   const { agent, open } = newCluster();
   let losses = 1;
   const runtime = await open((store) => ({
@@ -437,7 +440,7 @@ test('[WORKER12] what a claim took whose answer was lost is taken on by the same
   expect(await run.standing()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER12] a session that is taken again before its giving back was answered stays in hand', async () => {
+test('[WORKER12] a session claimed again before its release was answered stays with the worker', async () => {
   const { agent, open, calls, begun } = newCluster(scriptedModel(again));
   const answered = Promise.withResolvers<void>();
   let isFirst = true;
@@ -464,7 +467,7 @@ test('[WORKER12] a session that is taken again before its giving back was answer
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-/** One who has a task done by as many helpers at once. */
+/** An agent that delegates a task to this many helpers at once. */
 const newBoss = (tools: Tool[], helpers = 1) => {
   const helper = defineAgent({ name: 'helper', version: 1, model: scriptedModel(script), tools });
   const calls = Array.from({ length: helpers }, () => ({ tool: 'helper', input: { task: 'look' } }));
@@ -472,7 +475,7 @@ const newBoss = (tools: Tool[], helpers = 1) => {
   return { helper, boss: defineAgent({ name: 'boss', version: 1, model, tools: [subagent(helper)] }) };
 };
 
-test('[WORKER10] who waits for a subagent leaves it its own place in the limits', async () => {
+test('[WORKER10] a session that waits for a subagent gives its place in the limits to the subagent', async () => {
   const { look, calls } = newCalls();
   const { boss, helper } = newBoss([look], 2);
   const { open } = newCluster();
@@ -489,7 +492,7 @@ test('[WORKER10] who waits for a subagent leaves it its own place in the limits'
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER10] a subagent that is waited for comes before what is older', async () => {
+test('[WORKER10] a subagent that is waited for runs before older sessions', async () => {
   const { look, calls } = newCalls();
   const { boss, helper } = newBoss([look]);
   const { open } = newCluster();
@@ -502,7 +505,7 @@ test('[WORKER10] a subagent that is waited for comes before what is older', asyn
   expect(worker.state().holds).toBe(2);
 });
 
-test('[WORKER3] a call that waits for a subagent does not keep who drains', async () => {
+test('[WORKER3] a call that waits for a subagent does not delay draining', async () => {
   const { look, calls, begun } = newCalls();
   const { boss, helper } = newBoss([look]);
   const { open } = newCluster();
@@ -524,7 +527,7 @@ test('[WORKER3] a call that waits for a subagent does not keep who drains', asyn
   expect(calls).toHaveLength(1);
 });
 
-test('[WORKER7] a session that is to pause when its model is to be asked again later pauses at once', async () => {
+test('[WORKER7] a pausing session whose model retry is far off pauses at once', async () => {
   const asked = Promise.withResolvers<void>();
   const mayFail = Promise.withResolvers<void>();
   const model: Model = {
@@ -548,7 +551,7 @@ test('[WORKER7] a session that is to pause when its model is to be asked again l
   await expect.poll(() => typesOf(session), { timeout: 5000 }).toContain('session.paused');
 });
 
-test('[WORKER4] it lets go as soon as two thirds of its lease are over', async () => {
+test('[WORKER4] a worker releases a session as soon as two thirds of its lease have passed without renewal', async () => {
   const { agent, open, calls, begun } = newCluster();
   let isCut = false;
   const cut = await open((store) => ({
@@ -567,7 +570,7 @@ test('[WORKER4] it lets go as soon as two thirds of its lease are over', async (
   expect(performance.now() - claimedAt).toBeLessThan(0.9 * leaseMs);
 });
 
-test('[WORKER13] what is left to a worker that does not come is taken without waiting for the next look round', async () => {
+test('[WORKER13] a session reserved for a worker that does not come is claimed before the next poll', async () => {
   const { agent, open } = newCluster();
   let leftUntil = 0;
   const runtime = await open((store) => ({
@@ -582,7 +585,7 @@ test('[WORKER13] what is left to a worker that does not come is taken without wa
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER15] who finds nothing again and again does not look for every hint, and takes on what then comes', async () => {
+test('[WORKER15] a worker that repeatedly finds nothing skips hints, but claims the work that then comes', async () => {
   const { agent, open } = newCluster();
   let looks = 0;
   let hint = (): void => undefined;
@@ -608,7 +611,7 @@ test('[WORKER15] who finds nothing again and again does not look for every hint,
   expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER3] a model that never answers and does not listen keeps nobody from stopping', async () => {
+test('[WORKER3] a model that never answers and ignores aborts does not block stopping', async () => {
   const asked = Promise.withResolvers<void>();
   const model: Model = {
     ...scriptedModel(script),
@@ -627,7 +630,7 @@ test('[WORKER3] a model that never answers and does not listen keeps nobody from
   expect(worker.state().holds).toBe(0);
 });
 
-test('[WORKER6] what is sent for later is no reason to refuse what is sent for now', async () => {
+test('[WORKER6] a scheduled input is no reason to reject an immediate one', async () => {
   const { agent, open } = newCluster();
   const session = await (await open()).sessions.open({ agent });
   await session.send('Later', { notBefore: Date.now() + 3_600_000 });
@@ -635,7 +638,7 @@ test('[WORKER6] what is sent for later is no reason to refuse what is sent for n
   await expect(session.send('Now too', { policy: 'reject' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
 });
 
-test('[WORKER5] a worker that cannot begin says so when it is started', async () => {
+test('[WORKER5] a worker that cannot begin fails when it is started', async () => {
   const { open } = newCluster();
   const file = join(await mkdtemp(join(tmpdir(), 'perdure-')), 'no-folder');
   await writeFile(file, '');

@@ -19,7 +19,7 @@ const start = () => {
   return { ...folder, at: { folder: path, cacheFile: `${path}.cache` }, blobs: new MemoryBlobs() };
 };
 
-test('[FILE14] snapshots, restores and diffs are made in a thread, with a store on this side', async () => {
+test('[FILE14] snapshots, restores and diffs run in a thread, with the store on this side', async () => {
   const { write, list, at, blobs } = start();
   write('a', 'one\n');
   write('b', 'x'.repeat(100_000));
@@ -42,7 +42,7 @@ test('[FILE14] snapshots, restores and diffs are made in a thread, with a store 
   });
 });
 
-test('[FILE14] tasks on one worktree are done one after the other, those of others beside them', async () => {
+test('[FILE14] tasks on one worktree run one after the other, and those of other worktrees concurrently', async () => {
   const { write, list, at, blobs } = start();
   write('a', 'one');
   const { root } = await worktrees.snapshot(at, blobs);
@@ -57,7 +57,7 @@ test('[FILE14] tasks on one worktree are done one after the other, those of othe
   expect(blobs.kept.has(theirs.root)).toBe(false);
 });
 
-test('[FILE14] a failure keeps its code on its way out of the thread, that of the store on its way in and out', async () => {
+test('[FILE14] a failure keeps its code on its way out of the thread, and a store failure both ways', async () => {
   const { write, at, blobs } = start();
   write('a', 'one');
   await expect(worktrees.snapshot({ ...at, folder: `${at.folder}/none` }, blobs)).rejects.toMatchObject({
@@ -73,7 +73,7 @@ test('[FILE14] a failure keeps its code on its way out of the thread, that of th
   });
 });
 
-test('[FILE14] a task that fails waits for what it has on its way to the store', async () => {
+test('[FILE14] a failing task waits for its uploads in flight', async () => {
   const { write, at, blobs } = start();
   for (let index = 0; index < 512; index++) write(`${index}`, `${index}`);
   write('z/node_modules/left-out', '');
@@ -81,7 +81,7 @@ test('[FILE14] a task that fails waits for what it has on its way to the store',
   blobs.readBlob = async () => reached.resolve() as undefined;
   blobs.hasBlobs = async () => {
     await reached.promise;
-    await turn(); // so that the failure comes before this answer
+    await turn(); // lets the failure come before this answer
     return new Set();
   };
   await expect(worktrees.restore({ ...at, root: 'f'.repeat(64) }, blobs)).rejects.toMatchObject({
@@ -90,7 +90,7 @@ test('[FILE14] a task that fails waits for what it has on its way to the store',
   expect(blobs.puts).toBe(512);
 });
 
-test('[FILE14] what is asked for a task that is over is refused, and the thread goes on', async () => {
+test('[FILE14] a request of a finished task is rejected, and the thread continues', async () => {
   const { write, at, blobs } = start();
   const started = Promise.withResolvers<Worker>();
   process.once('worker', started.resolve);
@@ -108,7 +108,7 @@ test('[FILE14] what is asked for a task that is over is refused, and the thread 
   expect(await worktrees.snapshot(at, blobs)).toMatchObject({ root });
 });
 
-test('[FILE14] a stop waits for what is under way, comparisons too', async () => {
+test('[FILE14] a stop waits for running tasks, including comparisons', async () => {
   const { write, at, blobs } = start();
   write('a', 'one');
   const before = await worktrees.snapshot(at, blobs);
@@ -119,7 +119,7 @@ test('[FILE14] a stop waits for what is under way, comparisons too', async () =>
   expect(await changes).toMatchObject([{ change: 'modified', path: 'a' }]);
 });
 
-test('[FILE14] when the thread ends, what was under way fails, and the next task starts another', async () => {
+test('[FILE14] when the thread ends, running tasks fail, and the next task starts another thread', async () => {
   const { write, at, blobs } = start();
   write('a', 'one');
   process.once('worker', (thread) => {
@@ -147,7 +147,7 @@ test('[FILE14] a large snapshot leaves the event loop free', async () => {
 
 const noStore = { readBlob: async () => undefined, hasBlobs: async () => new Set<string>() };
 
-test('[FILE14] a process that waits for the thread to stop does not end before', async () => {
+test('[FILE14] a process that waits for the thread to stop does not exit before', async () => {
   const script = runScript(`
     import { Worktrees } from ${moduleUrl('src/core/files/disk/worktrees.ts')};
     import { emptyTree } from ${moduleUrl('src/core/files/tree.ts')};

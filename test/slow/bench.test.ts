@@ -16,7 +16,7 @@ import { oneTurn, realContent } from '../../bench/workload.ts';
 const run = promisify(execFile);
 const bench = (...args: string[]) => run(process.execPath, ['bench/main.ts', ...args]);
 
-test('the bench measures every case, and prints figures for programs', async () => {
+test('the bench measures every case and prints figures for programs', async () => {
   const { stdout } = await bench('--quick', '--engine', 'sqlite', '--json');
   const { results } = JSON.parse(stdout);
   const measured = new Set(results.map(({ case: name }: { case: string }) => name));
@@ -31,7 +31,7 @@ test('the bench measures every case, and prints figures for programs', async () 
   }
 }, 300_000);
 
-test('the bench names the cases there are when it is asked for another', async () => {
+test('the bench lists the available cases when asked for an unknown one', async () => {
   await expect(bench('--only', 'nothing')).rejects.toThrow(/"nothing" is not a case; there are: append, loop, wake/);
 });
 
@@ -42,7 +42,7 @@ test.for([
   ['bare', 'step'],
   ['perdure', 'turn'],
   ['perdure', 'step'],
-] as const)('beside others, %s writes two turns by %s, forks, and finds them again', async ([name, mode]) => {
+] as const)('in the peer benchmark, %s writes two turns by %s, forks, and reads them back', async ([name, mode]) => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-peers-'));
   const setting = { engine: 'sqlite', mode, address: `sqlite:${join(folder, 'perdure.db')}`, libraryUrl } as const;
   const system = await importSystem[name]('sqlite', libraryUrl);
@@ -60,7 +60,7 @@ test.for([
   await rm(folder, { recursive: true });
 });
 
-test('beside others, the plot ends with the ratios of the tables, and cuts off none of its labels', () => {
+test('in the peer benchmark, the plot ends with the ratios of the tables and cuts off no label', () => {
   const measured = (system: SystemName, ms: (turn: number) => number) => ({
     system,
     mode: 'turn' as const,
@@ -79,7 +79,7 @@ test('beside others, the plot ends with the ratios of the tables, and cuts off n
   for (const [, x, label] of leftLabels) expect(Number(x)).toBeGreaterThanOrEqual(pixelsOfLetter * label!.length);
 });
 
-test('beside others, a ratio is that of the two figures beside it', () => {
+test('in the peer benchmark, a ratio is that of the two figures beside it', () => {
   const measured = (system: SystemName, mode: Mode, ms: (block: number) => number) => ({
     system,
     mode,
@@ -102,7 +102,7 @@ test('beside others, a ratio is that of the two figures beside it', () => {
   }
 });
 
-test('beside others, a report says of each target whether it was met, and of who was stopped, where', () => {
+test('in the peer benchmark, the report says which targets were met, and where a system was stopped', () => {
   const measured = (system: SystemName, mode: Mode, turns: number, ms: number) => ({
     system,
     mode,

@@ -34,7 +34,10 @@ const serve = async (cwd: string, ...args: readonly string[]) => {
   return { child, ...(JSON.parse(line) as { url: string; key?: string }) };
 };
 
-/** `perdure/client` as a bundler makes it for browsers: one module. What it cannot bring along is left as an import, which fails there. */
+/**
+ * Bundles `perdure/client` for browsers into one module. A dependency that cannot be bundled stays an import and fails
+ * in the page.
+ */
 const bundledClient = async (): Promise<string> => {
   const input = fileURLToPath(new URL('../../src/client/index.ts', import.meta.url));
   const bundle = await rolldown({ input, platform: 'browser' });
@@ -46,7 +49,7 @@ const bundledClient = async (): Promise<string> => {
 const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Chat</title></head>
 <body><ol id="transcript"></ol><script type="module" src="/chat.js"></script></body></html>`;
 
-/** A page like those of users: it opens a session, sends, follows it, and shows what was said. */
+/** A page like a user would write: it opens a session, sends, follows it, and shows the transcript. */
 const chat = `
 import { connect } from '/client.js';
 window.chat = async (url, key) => {
@@ -68,7 +71,7 @@ window.show = async () => {
 };
 `;
 
-/** The site that the page is from: another origin than the server's. */
+/** Serves the page from an origin other than the API server's. */
 const startSite = async (): Promise<string> => {
   const files: Record<string, readonly [type: string, text: string]> = {
     '/': ['text/html', html],
@@ -89,7 +92,7 @@ const until = (page: BrowserPage, condition: string): Promise<void> =>
     `new Promise((resolve) => { const look = () => (${condition}) ? resolve() : setTimeout(look, 20); look(); })`,
   );
 
-test('[CLIENT1, CLIENT4] a page of an allowed origin opens a session, sends, and sees all of it once through a restart of the server', async () => {
+test('[CLIENT1, CLIENT4] a page of an allowed origin opens a session, sends, and sees every event once across a server restart', async () => {
   const site = await startSite();
   const folder = await newFolder();
   const first = await serve(folder, '--port', '0', '--allow-origin', site);
@@ -113,7 +116,7 @@ test('[CLIENT1, CLIENT4] a page of an allowed origin opens a session, sends, and
   expect(shown).toEqual(said);
 });
 
-test('[HTTP4] a page of an origin that was not named reads nothing', async () => {
+test('[HTTP4] a page of an origin that is not allowed can read nothing', async () => {
   const site = await startSite();
   const { url, key } = await serve(await newFolder(), '--port', '0', '--allow-origin', 'https://app.example.org');
   const page = await browser.newPage();
@@ -126,10 +129,10 @@ test('[HTTP4] a page of an origin that was not named reads nothing', async () =>
 
 const looks = [360, 1280].flatMap((width) => (['light', 'dark'] as const).map((scheme): Look => ({ width, scheme })));
 
-/** How much of the page is to the right of the window. */
+/** How many pixels of the page lie to the right of the window. */
 const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
-/** Where PERDURE_SCREENSHOTS names a folder, for people to look at. */
+/** Saves a screenshot for people to look at, if PERDURE_SCREENSHOTS names a folder. */
 const keepScreenshot = async (page: BrowserPage, name: string): Promise<void> => {
   const folder = process.env.PERDURE_SCREENSHOTS;
   if (!folder) return;
@@ -137,7 +140,7 @@ const keepScreenshot = async (page: BrowserPage, name: string): Promise<void> =>
   writeFileSync(join(folder, `${name}.png`), await page.screenshot());
 };
 
-test('[HTTP13] the pages fit narrow and wide windows, are readable in light and dark, and nothing is wrong with them', async () => {
+test('[HTTP13] the pages fit narrow and wide windows, are readable in light and dark, and cause no browser errors', async () => {
   const { url } = await serve(await newFolder(), '--port', '0');
   for (const [name, path] of Object.entries({ home: '/', docs: '/v1/docs' })) {
     for (const look of looks) {

@@ -37,7 +37,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
     let sourceStore: RuntimeStore;
     let target: Runtime;
     let number = 0;
-    /** A new workspace in the target for each import. */
+    /** Each import goes into a new workspace of the target. */
     const elsewhere = () => target.as({ workspace: `import-${++number}`, member: 'local', role: 'admin' }).sessions;
 
     beforeAll(async () => {
@@ -76,7 +76,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       return { session, fork, grandchild };
     };
 
-    test('[BUN1, HASH2] holds a session with its lineage, and gives the same hashes in another place', async () => {
+    test('[BUN1, HASH2] holds a session with its lineage and yields the same hashes after import', async () => {
       const { session, grandchild } = await family();
       const sessions = elsewhere();
       const imported = await sessions.import(inChunks(await collect(grandchild.export())));
@@ -89,7 +89,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect((await copy.tree()).summary.id).toBe(session.id);
     });
 
-    test('[BUN2, KEY1] twice changes nothing; a longer copy adds what is new, with its keys', async () => {
+    test('[BUN2, KEY1] changes nothing when imported twice; a longer copy adds the new events and keys', async () => {
       const { session, fork } = await family();
       const sessions = elsewhere();
       await sessions.import(inChunks(await collect(fork.export())));
@@ -121,7 +121,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect(error).toMatchObject({ code: 'BUNDLE_CONFLICT', details: { session: session.id } });
     });
 
-    test('[BUN1, BUN2, BUN5] holds the files of its sessions, of inherited events too, and each once', async () => {
+    test('[BUN1, BUN2, BUN5] holds the files of its sessions, including those of inherited events, once each', async () => {
       const workspace = WorkspaceId.parse(`files-${++number}`);
       const large = 'large '.repeat(200_000);
       const one = filesOf({ 'src/a': 'a', 'src/large': large, 'src/again': large });
@@ -141,18 +141,18 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const blobs = linesOf(bundle).flatMap((line) => JSON.parse(line).blob?.hash ?? []);
       expect(blobs.toSorted()).toEqual([...new Set([...one, ...two, artifact].map(({ hash }) => hash))].toSorted());
       const copies = target.as({ workspace: `import-${++number}`, member: 'ann', role: 'admin' });
-      const told = async () => copies.gc({ isDryRun: true });
+      const dryRun = async () => copies.gc({ isDryRun: true });
       await copies.sessions.import(inChunks(bundle));
       const copy = await copies.sessions.get(fork.id);
       expect(await copy.verify()).toEqual(await fork.verify());
-      const after = await told();
+      const after = await dryRun();
       expect(after).toMatchObject({ named: blobs.length, young: { blobs: 0 }, garbage: { blobs: 0 } });
       await copies.sessions.import(inChunks(bundle));
-      expect(await told()).toEqual(after);
+      expect(await dryRun()).toEqual(after);
       expect(linesOf(await collect(copy.export()))).toEqual(linesOf(bundle));
     });
 
-    test('[BUN5] puts again what is missing here; and what is missing there is not exported', async () => {
+    test('[BUN5] restores blobs that are missing in the target; a session with missing blobs is not exported', async () => {
       const name = `files-${++number}`;
       const workspace = WorkspaceId.parse(name);
       const { sessions } = source.as({ workspace, member: 'ann', role: 'admin' });
@@ -174,7 +174,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect(linesOf(await collect(session.export()))).toEqual(linesOf(bundle));
     });
 
-    test('[FAULT1] a bundle that comes slowly keeps nobody waiting', async () => {
+    test('[FAULT1] delays no other request while it arrives slowly', async () => {
       const session = await source.sessions.open();
       await session.append({ role: 'user', content: 'slow' });
       const bytes = await collect(session.export());
@@ -192,7 +192,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect((await importing).sessions).toEqual([{ session: session.id, added: 2 }]);
     });
 
-    test('[BUN3] one changed, missing or added byte anywhere refuses the whole', async () => {
+    test('[BUN3] is rejected as a whole when any single byte is changed, missing or added', async () => {
       const session = await source.sessions.open({ title: 'small' });
       await session.append([
         { role: 'user', content: 'hello' },
@@ -231,7 +231,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect((await sessions.import(inChunks(plain))).sessions).toEqual([{ session: session.id, added: 3 }]);
     });
 
-    test('[BUN3] lines that lie are refused though their checksum is right', async () => {
+    test('[BUN3] is rejected when its lines are inconsistent, even with a valid checksum', async () => {
       const { fork } = await family();
       const lines = linesOf(await collect(fork.export()));
       const sessions = elsewhere();
@@ -249,23 +249,23 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
         }),
         'a missing event': lines.toSpliced(4, 1),
         'two events in the wrong order': lines.toSpliced(4, 2, lines[5]!, lines[4]!),
-        'an event twice': lines.toSpliced(4, 0, lines[4]!),
-        'a session that the header lacks': change(0, (line: never) => {
+        'a duplicated event': lines.toSpliced(4, 0, lines[4]!),
+        'a session missing from the header': change(0, (line: never) => {
           (line as { sessions: unknown[] }).sessions.shift();
         }),
         'a child before its parent': change(0, (line: never) => {
           (line as { sessions: unknown[] }).sessions.reverse();
         }),
-        'another end than the header says': lines.slice(0, -1),
+        'an end that differs from the header': lines.slice(0, -1),
         'no header': lines.slice(1),
-        'a version of the future': change(0, (line: never) => {
+        'a future bundle version': change(0, (line: never) => {
           (line as { version: number }).version += 1;
         }),
-        'a key for events that are not there': [
+        'a key for missing events': [
           ...lines,
           JSON.stringify({ key: { session: fork.id, key: 'k9', bodyHash: '0'.repeat(64), seq: 9000, count: 1 } }),
         ],
-        'turns marked as they are not': change(3, (line: never) => {
+        'wrongly marked turns': change(3, (line: never) => {
           const { event } = line as { event: { opensTurn: boolean } };
           event.opensTurn = !event.opensTurn;
         }),

@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy mac
 const library = new URL('../../src/index.ts', import.meta.url).href;
 const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 
-/** `slow` goes on when there is a file `go`: whoever runs it, and however often. */
+/** The tool `slow` finishes once the file `go` exists, in any process and on any attempt. */
 const config = `
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
-/** Within this process, which is many times cheaper; what it leaves to a process in the background is one. */
+/** Runs in this process, which is many times cheaper. Background work that the command starts is a real process. */
 const perdure = async (args: readonly string[], options?: CallOptions) => {
   const { code, raw, err } = await callCli(args, {
     ...worldOf(options),
@@ -100,7 +100,7 @@ const endOf = async (id: string): Promise<string | undefined> => {
   return ends.at(-1)?.payload.status;
 };
 
-/** A command that is still at work, and what it has said so far. */
+/** A command that is still running, with its output so far. */
 const started = (child: ChildProcessWithoutNullStreams) => {
   running.add(child);
   let text = '';
@@ -117,7 +117,7 @@ const started = (child: ChildProcessWithoutNullStreams) => {
     closed,
     text: () => stripVTControlCharacters(text),
     raw: () => text,
-    /** Waits until it has said that from a place on; gives the place behind it. */
+    /** Waits until the output after position `from` contains `wanted`; returns the position after it. */
     says: (wanted: string, from = 0) =>
       new Promise<number>((resolve, reject) => {
         const look = (): void => {
@@ -127,13 +127,13 @@ const started = (child: ChildProcessWithoutNullStreams) => {
           resolve(at + wanted.length);
         };
         seen.add(look);
-        void closed.then(() => reject(new Error(`it ended without saying ${wanted}: ${text}`)));
+        void closed.then(() => reject(new Error(`the command ended without printing ${wanted}: ${text}`)));
         look();
       }),
   };
 };
 const start = (args: readonly string[], env: Record<string, string> = {}) => started(startPerdure(args, { cwd, env }));
-/** The same on a terminal of 80 columns. */
+/** Runs the command on a terminal of 80 columns. */
 const onTerminal = (args: readonly string[], env: Record<string, string> = {}) => {
   const quoted = [process.execPath, bin, ...args].map((word) => `'${word}'`).join(' ');
   return started(
@@ -147,7 +147,7 @@ const widest = (text: string): number =>
   Math.max(...text.split(/\r?\n/).map((line) => line.split('\r').at(-1)!.length));
 
 describe('configuration', () => {
-  test('[CLIR1] without a file there is the demo agent, which says that it is a script', async () => {
+  test('[CLIR1] without a configuration there is the demo agent, which says that it is a script', async () => {
     const { out, err } = await perdure(['agents']);
     expect(out).toMatch(/^AGENT .*\ndemo +1 +scripted\//);
     expect(err).toContain('a script, not a model');
@@ -155,7 +155,7 @@ describe('configuration', () => {
     expect(answer).toMatchObject({ code: 0, out: expect.stringContaining('I am a script, not a model') });
   });
 
-  test('[CLIR1] a file here or one that is named gives the agents, the store and the data folder', async () => {
+  test('[CLIR1] a configuration in the current folder, or one named by --config, sets the agents, the store and the data folder', async () => {
     configured();
     expect((await answered(['agents'])).agents).toMatchObject([
       { name: 'tester', version: 1, model: 'scripted/test', tools: ['slow', 'wipe', 'ask', 'fact', 'evil'] },
@@ -172,7 +172,7 @@ describe('configuration', () => {
     expect((await answered(['ls', '--config', 'other.ts'])).sessions).toHaveLength(1);
   });
 
-  test('[CLIR1] what a configuration imports as perdure is what runs it, where nothing is installed', async () => {
+  test('[CLIR1] a configuration that imports perdure gets the running perdure, even where it is not installed', async () => {
     const plain = config
       .replace(/from '.*\/zod\/index\.js'/, `from 'zod'`)
       .replace(library, 'perdure')
@@ -184,45 +184,40 @@ describe('configuration', () => {
   });
 
   test.each([
-    ['a file that is not there', undefined, 5, /FILE_NOT_FOUND.*no file wrong\.ts/],
+    ['a missing file', undefined, 5, /FILE_NOT_FOUND.*no file wrong\.ts/],
     ['a syntax error', 'export default {', 2, /INVALID_INPUT.*wrong\.ts cannot be loaded/],
-    [
-      'an import that is not there',
-      `import './nothing.ts';`,
-      2,
-      /INVALID_INPUT.*wrong\.ts cannot be loaded.*; fix it\b/,
-    ],
+    ['a missing import', `import './nothing.ts';`, 2, /INVALID_INPUT.*wrong\.ts cannot be loaded.*; fix it\b/],
     ['no default export', 'export const agents = [];', 2, /INVALID_INPUT.*no default export/],
     ['no agents', 'export default { agents: [] };', 2, /INVALID_INPUT.*names no agents/],
     ['a wrong field', 'export default { agent: [] };', 2, /INVALID_INPUT.*did you mean "agents"/],
-    ['what is no agent', `export default { agents: [{ name: 'x' }] };`, 2, /AGENT_INVALID.*agents\[0\]/],
+    ['an invalid agent', `export default { agents: [{ name: 'x' }] };`, 2, /AGENT_INVALID.*agents\[0\]/],
     [
-      'an agent that cannot be',
+      'an agent definition that fails',
       `import { defineAgent } from '${library}'; export default { agents: [defineAgent({ name: '', version: 1 })] };`,
       2,
       /AGENT_INVALID.*wrong\.ts/,
     ],
-  ])('[CLIR1] %s is told by name, and no store is made', async (_, text, code, told) => {
+  ])("[CLIR1] %s is reported with the file's name, and no store is created", async (_, text, code, expected) => {
     if (text !== undefined) configured(text, 'wrong.ts');
     const { err, ...ended } = await perdure(['send', '--new', 'hi', '--config', 'wrong.ts']);
     expect(ended.code).toBe(code);
-    expect(err.replaceAll('\n', ' ')).toMatch(told);
+    expect(err.replaceAll('\n', ' ')).toMatch(expected);
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
 
   test.each([
     ['TypeScript', 'wrong.ts', 'export default {\n  agents: [defineAgent({ name: 1 \n};\n', 'wrong.ts:3:2'],
-    ['TypeScript that it imports', 'other.ts', 'export const a: = 1;\n', 'other.ts:1:17'],
-    ['JavaScript that it imports', 'far.mjs', '\nexport const a = ;\n', 'far.mjs:2:18'],
-    ['an error that an import of it throws', 'far.mjs', '\n  nothing.at();\n', 'far.mjs:2:3'],
-    ['what TypeScript has and Node has not', 'wrong.ts', '\nenum Port { A }\n', 'wrong.ts:2:1'],
-    ['a name that TypeScript takes twice', 'wrong.ts', 'const a = 1;\nconst a = 2;\n', 'wrong.ts:2:7'],
+    ['imported TypeScript', 'other.ts', 'export const a: = 1;\n', 'other.ts:1:17'],
+    ['imported JavaScript', 'far.mjs', '\nexport const a = ;\n', 'far.mjs:2:18'],
+    ['an error thrown by an import', 'far.mjs', '\n  nothing.at();\n', 'far.mjs:2:3'],
+    ['TypeScript syntax that Node cannot strip', 'wrong.ts', '\nenum Port { A }\n', 'wrong.ts:2:1'],
+    ['a duplicate name in TypeScript', 'wrong.ts', 'const a = 1;\nconst a = 2;\n', 'wrong.ts:2:7'],
     ['JavaScript', 'wrong.mjs', 'export default {\n  agents: [ },\n};\n', 'wrong.mjs:2:13'],
-    ['TypeScript that it imports and that ends too early', 'other.ts', 'if (1) {\n  nothing();\n', 'other.ts:2'],
-    ['JavaScript that it imports and that ends too early', 'far.mjs', 'if (1) {\n  nothing();\n', 'far.mjs:3'],
-    ['a name that perdure has not', 'wrong.ts', `\nimport { nothing } from 'perdure';\n`, 'wrong.ts:2:10'],
+    ['imported TypeScript that ends too early', 'other.ts', 'if (1) {\n  nothing();\n', 'other.ts:2'],
+    ['imported JavaScript that ends too early', 'far.mjs', 'if (1) {\n  nothing();\n', 'far.mjs:3'],
+    ['an import that perdure does not export', 'wrong.ts', `\nimport { nothing } from 'perdure';\n`, 'wrong.ts:2:10'],
     ['an error that it throws', 'wrong.ts', 'const a: number = 1;\n  nothing.at();\n', 'wrong.ts:2:3'],
-  ])('[CLIR1] where %s cannot be loaded is told', async (_, file, text, place) => {
+  ])('[CLIR1] %s that cannot be loaded is reported with its line', async (_, file, text, place) => {
     configured(`import './other.ts';`, 'wrong.ts');
     configured(`import './far.mjs';`, 'other.ts');
     configured(text, file);
@@ -233,9 +228,13 @@ describe('configuration', () => {
   });
 
   test.each([
-    ['awaits what never comes', `await new Promise(() => {});`, 'cannot be loaded: it awaits something that never'],
     [
-      'awaits what never comes, and throws meanwhile',
+      'awaits a promise that never settles',
+      `await new Promise(() => {});`,
+      'cannot be loaded: it awaits something that never',
+    ],
+    [
+      'awaits a promise that never settles, and throws meanwhile',
       `setTimeout(() => { throw new RangeError('boom'); });\nawait new Promise(() => {});`,
       'cannot be loaded: RangeError: boom at wrong.ts:2:26; fix it there',
     ],
@@ -250,7 +249,7 @@ describe('configuration', () => {
       'cannot be loaded: Error: it ends the process with process.exit(0) at wrong.ts:2:26; fix it there',
     ],
     [
-      'ends the process in a timer, after it was loaded',
+      'ends the process in a timer, after loading',
       `setTimeout(() => process.exit(0), 1000);`,
       'called process.exit, directly or through an import, before the command was done: remove that call',
     ],
@@ -260,40 +259,47 @@ describe('configuration', () => {
       'failed after it was loaded: RangeError: boom at wrong.ts:2:26; fix it there',
     ],
     [
-      'rejects what nobody awaits',
+      'leaves a rejection unhandled',
       `setTimeout(async () => { throw new RangeError('boom'); });`,
       'failed after it was loaded: RangeError: boom at wrong.ts:2:32; fix it there',
     ],
-    ['throws what is no error', `setTimeout(() => { throw 'boom'; });`, 'failed after it was loaded: Error: boom; fix'],
     [
-      'throws what cannot be made text',
+      'throws a value that is not an Error',
+      `setTimeout(() => { throw 'boom'; });`,
+      'failed after it was loaded: Error: boom; fix',
+    ],
+    [
+      'throws a value that cannot be converted to a string',
       `setTimeout(() => { throw Object.create(null); });`,
       'failed after it was loaded: Error: [Object: null prototype] {}; fix',
     ],
     [
-      'throws what cannot be made text, at once',
+      'throws such a value immediately',
       `throw Object.create(null);`,
       'cannot be loaded: Error: [Object: null prototype] {}; fix',
     ],
     [
-      'throws an error without its stack',
+      'throws an error without a stack',
       `setTimeout(() => { throw Object.assign(new RangeError('boom'), { stack: 5 }); });`,
       'failed after it was loaded: RangeError: boom; fix',
     ],
     [
-      'imports later what cannot be loaded',
+      'later imports a module that cannot be loaded',
       `setTimeout(() => import('./late.ts'));`,
       'failed after it was loaded: SyntaxError: ',
     ],
-  ])('[CLIR1] a configuration that %s is at fault itself, and named', async (_, text, told) => {
+  ])('[CLIR1] a configuration that %s is named as the cause', async (_, text, expected) => {
     configured('if (1) {\n', 'late.ts');
     const agents = `[defineAgent({ name: 'a', version: 1, model: 'scripted/a' })]`;
     configured(`import { defineAgent } from 'perdure'; export default { agents: ${agents} };\n${text}`, 'wrong.ts');
     const { code, err } = await inOwnProcess(['worker', '--config', 'wrong.ts']);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(`error INVALID_INPUT: wrong.ts ${told}`) });
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining(`error INVALID_INPUT: wrong.ts ${expected}`),
+    });
   });
 
-  test('[CLIR1] also on a terminal nobody waits for a configuration that never comes to its end', async () => {
+  test('[CLIR1] a configuration that never finishes loading fails on a terminal too', async () => {
     configured('await new Promise(() => {});', 'wrong.ts');
     const waiting = onTerminal(['agents', '--config', 'wrong.ts']);
     expect(await waiting.closed).toBe(2);
@@ -302,7 +308,7 @@ describe('configuration', () => {
 });
 
 describe('send', () => {
-  test('[CLIR2] answers go to stdout, what the run does to stderr; the exit code tells how it ended', async () => {
+  test('[CLIR2] answers go to stdout and progress to stderr, and the exit code says how the run ended', async () => {
     configured();
     const id = await newTester();
     const { code, out, err } = await perdure(['send', id, 'a fact please']);
@@ -316,7 +322,7 @@ describe('send', () => {
     expect(await perdure(['attach', id])).toMatchObject({ code: 3, err: expect.stringContaining('cancelled') });
   });
 
-  test('[CLIR2] text from stdin, files, a key, a policy; JSON lines are those of log', async () => {
+  test('[CLIR2] send takes text from stdin, files, a key and a policy; its JSON lines are those of log', async () => {
     configured();
     const id = await newTester();
     writeFileSync(join(cwd, 'a.txt'), 'attached');
@@ -359,14 +365,14 @@ describe('send', () => {
     [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /--to is agent, human/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--usd', 'much'], /--usd is an amount/],
-  ])('[CLIR2] %j is a wrong call and makes no store', async (args, told) => {
+  ])('[CLIR2] %j is an invalid call and creates no store', async (args, expected) => {
     configured();
     const { code, err } = await perdure(args);
-    expect({ code, err: err.replaceAll('\n', ' ') }).toEqual({ code: 2, err: expect.stringMatching(told) });
+    expect({ code, err: err.replaceAll('\n', ' ') }).toEqual({ code: 2, err: expect.stringMatching(expected) });
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
 
-  test('[WORKER6] an input for later returns at once, keeps no other waiting, and no worker begins it before', async () => {
+  test('[WORKER6] a scheduled input returns at once, delays no other input, and no worker starts it early', async () => {
     configured();
     const id = await newTester();
     const before = Date.now();
@@ -383,7 +389,7 @@ describe('send', () => {
     expect(log.filter((event) => event.run === run).map(({ type }) => type)).toEqual(['input.admitted']);
   });
 
-  test('[CLIR2] a session of an agent that the configuration does not hold takes no input', async () => {
+  test('[CLIR2] a session whose agent is not in the configuration rejects inputs', async () => {
     configured();
     const id = await newTester();
     rmSync(join(cwd, 'perdure.config.ts'));
@@ -393,8 +399,8 @@ describe('send', () => {
   });
 });
 
-describe('leaving and coming back', () => {
-  test('[CLIR3] Ctrl-C leaves the run to a process of its own, which finishes it', async () => {
+describe('leaving a run and coming back', () => {
+  test('[CLIR3] Ctrl-C leaves the run to a background process, which finishes it', async () => {
     configured();
     const id = await newTester();
     const sending = start(['send', id, 'slow one']);
@@ -407,7 +413,7 @@ describe('leaving and coming back', () => {
     expect(await answered(['verify', id])).toMatchObject({ sessions: [{ ok: true }] });
   });
 
-  test('[CLIR3] a second Ctrl-C cancels it', async () => {
+  test('[CLIR3] a second Ctrl-C cancels the run', async () => {
     configured();
     const id = await newTester();
     const sending = start(['send', id, 'slow one']);
@@ -419,7 +425,7 @@ describe('leaving and coming back', () => {
     expect(await endOf(id)).toBe('cancelled');
   });
 
-  test('[CLIR3] --detach returns at once; a reader that goes, SIGTERM and SIGHUP leave the run alive', async () => {
+  test('[CLIR3] --detach returns at once; a closed output pipe, SIGTERM and SIGHUP leave the run alive', async () => {
     configured();
     const id = await newTester();
     const { session, run } = JSON.parse((await inOwnProcess(['send', id, 'slow one', '--detach', '--json'])).out);
@@ -440,26 +446,26 @@ describe('leaving and coming back', () => {
   test.each([
     ['send', (id: string) => ['send', id, 'slow one'], ''],
     ['chat', (id: string) => ['chat', id], 'slow one\n'],
-  ])('[CLIR3] a terminal that is closed during %s leaves the run alive', async (_, args, typed) => {
+  ])('[CLIR3] closing the terminal during %s leaves the run alive', async (_, args, typed) => {
     configured();
     const id = await newTester();
     const closing = onTerminal(args(id));
     closing.child.stdin.write(typed);
     await closing.says('→ slow');
-    closing.child.kill('SIGKILL'); // the terminal itself
+    closing.child.kill('SIGKILL'); // kills the terminal itself
     await closing.closed;
     writeFileSync(join(cwd, 'go'), '');
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
   });
 
-  /** By an older Node, which goes on with ours as its child, in a group of their own. */
+  /** Starts the command by an older Node, which runs ours as its child, both in a new process group. */
   const startGroup = (args: readonly string[]) => {
     const [node, ...options] = olderNode(cwd);
     const child = spawn(node!, [...options, bin, ...args], { cwd, env: environment, detached: true });
     return { ...started(child), signal: () => process.kill(-child.pid!, 'SIGTERM') };
   };
 
-  test('[CLIR3] SIGTERM to a launcher and its child is one signal: it leaves the run alive', async () => {
+  test('[CLIR3] SIGTERM to a launcher and its child counts as one signal and leaves the run alive', async () => {
     configured();
     const id = await newTester();
     const sending = startGroup(['send', id, 'slow one']);
@@ -470,7 +476,7 @@ describe('leaving and coming back', () => {
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
   });
 
-  test('[CLIR3] and a worker may finish its step', async () => {
+  test('[CLIR3] SIGTERM to a launcher and its child lets a worker finish its step', async () => {
     configured();
     const id = await newTester();
     const working = startGroup(['worker']);
@@ -480,7 +486,7 @@ describe('leaving and coming back', () => {
     await attached.says('→ slow');
     working.signal();
     await working.says('finishing the current steps');
-    await sleep(600); // the other copy of the signal would have come by then
+    await sleep(600); // by now the second copy of the signal would have arrived
     writeFileSync(join(cwd, 'go'), '');
     expect(await working.closed).toBe(0);
     const calls = (await logOf(id)).filter(({ type }) => type.startsWith('tool.'));
@@ -488,7 +494,7 @@ describe('leaving and coming back', () => {
     expect(calls).toMatchObject([{ run }, { run }]);
   });
 
-  test('[CLIR4] whoever is disconnected at random and attaches again sees every event once and in order', async () => {
+  test('[CLIR4] a client that disconnects at random and attaches again sees every event once and in order', async () => {
     configured();
     const id = await newTester();
     const { run } = await answered(['send', id, 'slow one', '--detach']);
@@ -510,7 +516,7 @@ describe('leaving and coming back', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'run.ended', run, payload: { status: 'succeeded' } });
   });
 
-  test('[CLIR4] attach to a session where nothing is under way says so, and how to begin', async () => {
+  test('[CLIR4] attach to an idle session says so, and how to begin', async () => {
     configured();
     const id = await newTester();
     expect(await perdure(['attach', id])).toEqual({
@@ -529,7 +535,7 @@ describe('leaving and coming back', () => {
     expect(err).not.toContain('nothing is running');
   });
 
-  test('[CLIR4] attach works on what nobody works on', async () => {
+  test('[CLIR4] attach works on a run that no worker has claimed', async () => {
     configured();
     const id = await newTester();
     const sending = start(['send', id, 'slow one']);
@@ -544,7 +550,7 @@ describe('leaving and coming back', () => {
 });
 
 describe('approvals, questions, budgets, handoffs', () => {
-  test('[CLIR5, APPR1] an approval by another process lets the run that waits for it go on', async () => {
+  test('[CLIR5, APPR1] an approval from another process lets the waiting run continue', async () => {
     configured();
     const id = await newTester();
     const waiting = await perdure(['send', id, 'wipe it']);
@@ -565,7 +571,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect(await said(['approvals'])).toBe('nothing is waiting for a person\n');
   });
 
-  test('[CLIR5] a denial with its reason and an answer carry a run on in the background', async () => {
+  test('[CLIR5] a denial with its reason, and an answer, let the run continue in the background', async () => {
     configured();
     const id = await newTester();
     const waiting = await perdure(['send', id, 'wipe it']);
@@ -576,11 +582,13 @@ describe('approvals, questions, budgets, handoffs', () => {
     const [, call = ''] = /perdure answer ses_\w+ (\S+) TEXT/.exec(asked.err) ?? [];
     await said(['answer', id, call, '8080']);
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Now ask.\nDone.\n' });
-    const told = (await logOf(id)).filter((event) => event.type === 'message.appended').map(({ payload }) => payload);
-    expect(JSON.stringify(told)).toMatch(/not today.*8080/);
+    const messages = (await logOf(id))
+      .filter((event) => event.type === 'message.appended')
+      .map(({ payload }) => payload);
+    expect(JSON.stringify(messages)).toMatch(/not today.*8080/);
   });
 
-  test('[CLIR5] a raised limit and a session given back go on', async () => {
+  test('[CLIR5] a raised limit, and a session handed back to its agent, let the run continue', async () => {
     configured();
     const id = await newTester();
     await said(['limit', id, '--tokens', '10']);
@@ -596,7 +604,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
   });
 
-  test('[CLIR5] what was sent to a paused session goes on in the background when that is resumed', async () => {
+  test('[CLIR5] an input sent to a paused session runs in the background when the session is resumed', async () => {
     configured();
     const id = await newTester();
     await said(['pause', id]);
@@ -611,7 +619,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect(await perdure(['resume', id])).toMatchObject({ code: 0, err: '' });
   });
 
-  test('[CLIR5, SUB3] a run whose subagent waits says where, and goes on when that is answered', async () => {
+  test('[CLIR5, SUB3] a run whose subagent waits says where, and continues when the wait is answered', async () => {
     configured();
     const id = (await said(['open', '--agent', 'boss'])).trim();
     const waiting = await perdure(['send', id, 'Go']);
@@ -624,7 +632,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
   });
 
-  test('[CLIR5] a worker takes on what there is, and stops', async () => {
+  test('[CLIR5] a worker executes the available runs and then stops', async () => {
     configured();
     const id = await newTester();
     const working = start(['worker']);
@@ -639,7 +647,7 @@ describe('approvals, questions, budgets, handoffs', () => {
 });
 
 describe('on a terminal', () => {
-  test('[CLIR6] approvals and questions are asked where the run is followed; lines fit', async () => {
+  test('[CLIR6] a terminal that follows a run asks for approvals and answers; lines fit its width', async () => {
     configured();
     const id = await newTester();
     const sending = onTerminal(['send', id, 'wipe it']);
@@ -659,7 +667,7 @@ describe('on a terminal', () => {
     expect(await asking.closed).toBe(0);
   });
 
-  test('[CLIR6] an approval that comes from elsewhere takes the prompt away', async () => {
+  test('[CLIR6] an approval from elsewhere removes the prompt', async () => {
     configured();
     const id = await newTester();
     const sending = onTerminal(['send', id, 'wipe it']);
@@ -670,7 +678,7 @@ describe('on a terminal', () => {
     expect(await sending.closed).toBe(0);
   });
 
-  test('[CLIR6] hostile text stays text, long text is wrapped, and NO_COLOR means no escape at all', async () => {
+  test('[CLIR6] hostile text stays text, long text is wrapped, and NO_COLOR means no escape sequences', async () => {
     configured();
     const id = await newTester();
     const hostile = onTerminal(['send', id, 'hostile'], { NO_COLOR: '1' });
@@ -685,7 +693,7 @@ describe('on a terminal', () => {
     expect(widest(long.text())).toBeLessThanOrEqual(80);
   });
 
-  test('[CLIR6] Ctrl-C on a terminal leaves the run, and the process behind it lives on', async () => {
+  test('[CLIR6] Ctrl-C on a terminal leaves the run, and its background process lives on', async () => {
     configured();
     const id = await newTester();
     const sending = onTerminal(['send', id, 'slow one']);
@@ -699,7 +707,7 @@ describe('on a terminal', () => {
 });
 
 describe('chat', () => {
-  test('[CLIR7] lines from a pipe are taken one after another; commands do what they say', async () => {
+  test('[CLIR7] lines from a pipe are processed one after another, and chat commands take effect', async () => {
     configured();
     const lines = [
       'a fact',
@@ -750,11 +758,11 @@ describe('chat', () => {
   });
 
   test.each([
-    ['one that failed', 'broken', ['hi'], 1],
-    ['one that succeeded after one that waited', 'tester', ['wipe it', 'n keep it'], 0],
-    ['one that waits', 'tester', ['hi', 'wipe it'], 4],
+    ['a failed run', 'broken', ['hi'], 1],
+    ['a run that succeeded after one that waited', 'tester', ['wipe it', 'n keep it'], 0],
+    ['a waiting run', 'tester', ['hi', 'wipe it'], 4],
     ['none', 'tester', [], 0],
-  ])('[CLIR7] a chat from a pipe exits as its last run ended: %s', async (_, agent, lines, code) => {
+  ])('[CLIR7] a chat from a pipe exits with the code of its last run: %s', async (_, agent, lines, code) => {
     configured();
     for (const json of [[], ['--json']]) {
       const stdin = lines.map((line) => `${line}\n`).join('');
@@ -762,7 +770,7 @@ describe('chat', () => {
     }
   });
 
-  test('[CLIR7] a chat from a pipe ends with an input that is refused, as `send` does', async () => {
+  test('[CLIR7] a chat from a pipe ends when an input is rejected, as `send` does', async () => {
     configured();
     const id = (await inOwnProcess(['open', '--agent', 'tester'])).out.trim();
     await inOwnProcess(['close', id]);
@@ -778,7 +786,7 @@ describe('chat', () => {
     }
   });
 
-  test('[CLIR7] for programs every line is an input or an answer, and every outcome a line of JSON', async () => {
+  test('[CLIR7] with --json every line is an input or an answer, and every outcome is a line of JSON', async () => {
     configured();
     const lines = ['hi', '', 'wipe it', 'perhaps', 'n keep it', '/quit is text', 'a question', '8080'];
     const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester', '--json'], {
@@ -810,7 +818,7 @@ describe('chat', () => {
     expect(JSON.parse(refused.err).error).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
   });
 
-  test('[CLIR7] what is typed during a run steers it; Ctrl-C leaves it and says how to come back', async () => {
+  test('[CLIR7] a line typed during a run steers it; Ctrl-C leaves the run and says how to come back', async () => {
     configured();
     const chatting = onTerminal(['chat', '--agent', 'tester']);
     await chatting.says('you: ');
@@ -879,7 +887,7 @@ describe('demo', () => {
     }
   };
 
-  test('[CLIR8] it tells of a kill, a takeover, a call that happened once, a fork, a diff, a query and a proof, checks each claim, and is drawn so', async () => {
+  test('[CLIR8] shows a kill, a takeover, a call that happened once, a fork, a diff, a query and a proof, and checks each claim', async () => {
     const { code, out, err } = await inOwnProcess(['demo', '--in', 'story']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     within(out, 'A script answers here, not a model', ...claims.map((claim) => `\n✓ ${claim}\n`));
@@ -896,8 +904,8 @@ describe('demo', () => {
       '$ perdure verify',
     );
     expect(out).not.toContain('\u001b');
-    const [told = '', next = ''] = out.split('That was all.');
-    const wide = told.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
+    const [story = '', next = ''] = out.split('That was all.');
+    const wide = story.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
     expect(wide).toEqual([]);
     const [, history = ''] = /perdure (files history .*)/.exec(next) ?? [];
     const story = join(cwd, 'story');
@@ -910,7 +918,7 @@ describe('demo', () => {
     );
   });
 
-  test('[CLIR8] it names the first claim that does not hold and exits with 1; in JSON too', async () => {
+  test('[CLIR8] names the first claim that fails and exits with 1, in JSON too', async () => {
     const line = join(cwd, 'story', 'released.txt');
     const telling = inOwnProcess(['demo', '--in', 'story', '--json']);
     await expect.poll(() => existsSync(line), { timeout: 60_000 }).toBe(true);

@@ -15,11 +15,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // shells, perhaps
 
 interface Stage {
   readonly perdure: Perdure;
-  /** One of its own for each example. */
+  /** Each example gets its own session. */
   readonly newSession: () => Promise<string>;
 }
 
-/** What stands for `ses_…` and the like. */
+/** The real ids that replace `ses_…` and the like. */
 type Ids = Readonly<Record<string, string>>;
 
 const waitingRun = async ({ perdure, newSession }: Stage, text: string): Promise<Ids> => {
@@ -44,7 +44,10 @@ const makers: Readonly<Record<string, (stage: Stage) => Promise<Ids>>> = {
   key: async ({ perdure }) => ({ key: (await perdure('keys', 'create')).key.id }),
 };
 
-/** What has to come first, unless a command above it on the page has done it; SES is the session of the example. */
+/**
+ * Commands to run before an example, unless an earlier command on the page has done their work. SES is the example's
+ * session.
+ */
 const before: Readonly<Record<string, readonly string[]>> = {
   resume: ['pause SES'],
   reopen: ['close SES'],
@@ -54,7 +57,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   import: ['export SES -o work.perdure --force'],
 };
 
-/** With real ids, a database and a port in the place of those that it names. */
+/** Replaces the ids, the database and the port that an example names with real ones. */
 const filledIn = async (example: string, calls: readonly string[], stage: Stage): Promise<string> => {
   let ids: Ids = {};
   for (const [, kind = ''] of example.matchAll(/\b([a-z]+)_…/g)) ids = { ...ids, ...(await makers[kind]?.(stage)) };
@@ -72,7 +75,7 @@ const runsOn = (example: string): boolean => example.endsWith('  # until Ctrl-C'
 const beginnings = { bash: 'set -eo pipefail', zsh: 'autoload -U compinit && compinit -u -D', fish: 'true' };
 const shellFor = (example: string): keyof typeof beginnings =>
   example.includes('completion zsh') ? 'zsh' : example.includes('completion fish') ? 'fish' : 'bash';
-/** Of zsh and fish a machine may have none. */
+/** A machine may lack zsh and fish. */
 const isHere = (shell: string): boolean => shell === 'bash' || spawnSync(shell, ['--version']).status === 0;
 
 let root: string;
@@ -94,7 +97,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('[DOC1] what is not executed of the examples says why, and nothing more is left out', () => {
+test('[DOC1] examples that are not executed say why, and no others are left out', () => {
   expect(commands.flatMap(({ examples }) => examples.filter(needs))).toEqual([
     'perdure chat --git https://example.org/app.git  # needs that repository',
     'perdure demo  # needs a minute',
@@ -123,13 +126,13 @@ describe.each(commandGroups)('[DOC1] every example runs: $name', ({ name: group,
     for (const [index, example] of examples.filter((each) => !needs(each) && isHere(shellFor(each))).entries()) {
       const shell = shellFor(example);
       const script = await filledIn(example, (index === 0 && before[name]) || [], stage);
-      const { code, told } = await runShell(shell, `${beginnings[shell]}; ${script}`, {
+      const { code, output } = await runShell(shell, `${beginnings[shell]}; ${script}`, {
         cwd: folder,
         socket: join(root, 'socket'),
         stdin: 'hello there\n',
         env: { ...envOf(), SHELL: `/bin/${shell}`, ...(runsOn(example) && { PERDURE_TEST_CTRL_C: '1' }) },
       });
-      expect(code, `${script}\n${told}`).toBe(0);
+      expect(code, `${script}\n${output}`).toBe(0);
     }
   });
 });

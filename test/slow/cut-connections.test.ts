@@ -21,17 +21,17 @@ afterAll(async () => {
 interface Kind {
   readonly event?: NewEvent;
   readonly options?: Partial<AppendRequest>;
-  /** What happens to the session before. */
+  /** Prepares the session before the append. */
   readonly before: (store: Store, key: SessionKey) => Promise<unknown>;
 }
 
 const key = idempotencyKey('k', 'a');
 const kinds: Record<string, Kind> = {
-  'goes on from what is known': { before: openSession },
+  'continues from a known head': { before: openSession },
   'has a key': { before: openSession, options: { key } },
   'makes a session': { before: async () => undefined, event: opened(), options: { key, creates: {} } },
   'brings a blob': { before: openSession, event: raw(noise(20_000, 1)), options: { key } },
-  'finds another head than it knew': {
+  'finds a head that has moved': {
     before: async (store, session) => {
       await openSession(store, session);
       await mustAppend(other, session, [rawText('from elsewhere')]);
@@ -40,13 +40,15 @@ const kinds: Record<string, Kind> = {
   },
 };
 
-/** One append of the kind whose connection is cut there; undefined when it was over before. */
+/**
+ * Makes one append of this kind and cuts its connection at that point. `wasCut` is false if the append ended first.
+ */
 const cutAppend = async (kind: Kind, cut: Cut, afterwards: 'pass' | 'refuse') => {
   const proxy = await startProxy(database.url);
   const store = await openPostgresStore({ url: proxy.url, poolSize: 1 });
   const session = newKey(newWorkspace());
   await kind.before(store, session);
-  await store.head(session); // the connection is free of all that was told before
+  await store.head(session); // drains earlier notifications from the connection
   const seqBefore = (await other.head(session))?.seq ?? 0;
   const send = () => append(store, session, [kind.event ?? rawText('a')], kind.options);
   proxy.afterwards = afterwards;
@@ -73,7 +75,9 @@ const appended = { outcome: 'appended' };
 const sides = ['client', 'server'] as const;
 const atOnce = 16;
 
-/** At each message in turn, several beside each other, until one is over before it is cut; gives how many were cut. */
+/**
+ * Cuts at each message in turn, several at a time, until an append ends before its cut. Returns the number of cuts.
+ */
 const cutAtEach = async (from: Cut['from'], wasCutAt: (cut: Cut) => Promise<boolean>): Promise<number> => {
   for (let cuts = 0; ; ) {
     const next = Array.from({ length: atOnce }, (_, n) => wasCutAt({ from, messages: cuts + n }));
@@ -84,7 +88,7 @@ const cutAtEach = async (from: Cut['from'], wasCutAt: (cut: Cut) => Promise<bool
 };
 
 describe.each(Object.entries(kinds))('an append that %s, cut off at each message', (_, kind) => {
-  test.each(sides)('[FAULT1, LOG3] of the %s is acknowledged and there once', async (from) => {
+  test.each(sides)('[FAULT1, LOG3] from the %s is acknowledged and lands once', async (from) => {
     const cuts = await cutAtEach(from, async (cut) => {
       const { wasCut, outcome, landed, isSound, close } = await cutAppend(kind, cut, 'pass');
       expect({ cut, outcome }).toMatchObject({ cut, outcome: appended });
@@ -98,7 +102,7 @@ describe.each(Object.entries(kinds))('an append that %s, cut off at each message
 });
 
 test.each(sides)(
-  '[FAULT1, KEY1] where no other connection is to be had, an append that is cut off at each message of the %s is there, or not, or its key settles it',
+  '[FAULT1, KEY1] without a second connection, an append cut at each message of the %s is acknowledged, failed, or settled by its key',
   async (from) => {
     const seen = { acknowledged: 0, refused: 0, unknown: 0 };
     await cutAtEach(from, async (cut) => {

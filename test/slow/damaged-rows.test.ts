@@ -4,13 +4,13 @@ import { callCli } from '../support/cli/call-cli.ts';
 import { startTestServer } from '../support/servers/http-server.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
-/** The first number that JavaScript does not hold, and the last that the databases do. */
+/** The first integer that JavaScript cannot represent exactly, and the largest that the databases can store. */
 const [unsafe, greatest] = ['9007199254740993', '9223372036854775807'];
 
 describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
   let place: StorePlace;
   let runtime: Runtime;
-  /** One that will be damaged, a fork of it and one that has nothing to do with them. */
+  /** A session to damage, a fork of it, and an unrelated session. */
   let [damaged, fork, sound] = ['', '', ''];
   beforeEach(async () => {
     place = await newStorePlace(kind);
@@ -37,7 +37,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     place.edit((_, prefix) => `update ${prefix}${table} set ${change} where ${where}`);
   const editEvent = (seq: number, change: string) => edit('events', change, `session = '${damaged}' and seq = ${seq}`);
   const editSession = (change: string, id = damaged) => edit('sessions', change, `id = '${id}'`);
-  /** As a process that knows nothing from before. */
+  /** Opens the store like a new process, without caches. */
   const restarted = async (): Promise<Sessions> => {
     const again = await openRuntime({ store: place.address });
     onTestFinished(() => again.close());
@@ -61,11 +61,11 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     expect(await perdure('ls')).toMatchObject({ code: 0, out: expect.stringContaining(sound) });
   };
 
-  describe('numbers of an event that no release writes', () => {
+  describe('event numbers that no release writes', () => {
     const columns = kind === 'sqlite' ? ['turn', 'at', 'version', 'opens_turn', 'encoding'] : ['turn', 'at'];
     const numbers = [unsafe, '-1'];
     test.each(columns.flatMap((column) => numbers.map((number) => [column, number] as const)))(
-      '[HASH4, FAULT2] %s %s is found at its event, and harms nobody else',
+      '[HASH4, FAULT2] %s %s is found at its event and affects no other session',
       async (column, number) => {
         await editEvent(4, `${column} = ${number}`);
         const found = await verifyAll();
@@ -83,7 +83,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       },
     );
 
-    test('[HASH4, FAULT2] so are those of a log of one event', async () => {
+    test('[HASH4, FAULT2] are found in a log of one event too', async () => {
       const { id } = await runtime.sessions.open();
       for (const change of [`at = ${greatest}`, `turn = ${greatest}`]) {
         await edit('events', change, `session = '${id}'`);
@@ -94,7 +94,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     });
   });
 
-  test('[FAULT2] a session whose status is none is listed with those that are closed', async () => {
+  test('[FAULT2] a session with an invalid status is listed among the closed ones', async () => {
     await editSession("status = 'broken'");
     await expectOthersSound();
     const { sessions } = await (await restarted()).list({ status: ['closed'] });
@@ -103,7 +103,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
   });
 
   test.each(kind === 'sqlite' ? [`seq = ${unsafe}`, `count = ${unsafe}`, `count = ${greatest}`] : [`seq = ${unsafe}`])(
-    '[HASH4, FAULT2] a key that says %s is found',
+    '[HASH4, FAULT2] a key row with %s is found',
     async (change) => {
       await edit('keys', change, `session = '${damaged}'`);
       const found = await verifyAll();
@@ -114,19 +114,19 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
   );
 
   if (kind === 'sqlite') {
-    test('[HASH4, FAULT2] a blob of which nobody knows how it is kept is found at its event', async () => {
+    test('[HASH4, FAULT2] a blob in an unknown encoding is found at its event', async () => {
       await edit('blobs', `encoding = ${unsafe}`, 'true');
       expect((await verifyAll()).get(damaged)).toMatchObject({ ok: false, bad: { seq: 3 } });
     });
   }
 
-  describe('numbers of a session that no release writes', () => {
+  describe('session numbers that no release writes', () => {
     const numbers = [
       ...['0', '-1', unsafe, greatest].map((number) => `seq = ${number}`),
       ...['-1', greatest].flatMap((number) => [`at = ${number}`, `epoch = ${number}`]),
     ];
     test.each(numbers)(
-      '[FAULT1, FAULT2, HASH4] %s is STORE_CORRUPT, which names it, and harms nobody else',
+      "[FAULT1, FAULT2, HASH4] %s is reported as STORE_CORRUPT with the session's id, and affects no other session",
       async (change) => {
         await editSession(change);
         const corrupt = { code: 'STORE_CORRUPT', details: { session: damaged } };
@@ -148,7 +148,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     );
 
     test.each(['seq = 0', 'seq = -1', `at = ${unsafe}`, 'at = -1'])(
-      '[QRY4] %s is put right from the log',
+      '[QRY4] %s is repaired from the log',
       async (change) => {
         await editSession(change);
         await (await restarted()).rebuildProjections();
@@ -157,16 +157,19 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       },
     );
 
-    test.each([unsafe, greatest, '0', '-1'])('[FAULT1, FAULT2] forked_at %s is STORE_CORRUPT', async (number) => {
-      await editSession(`forked_at = ${number}`, fork);
-      expect((await verifyAll()).get(fork)).toMatchObject({ error: { code: 'STORE_CORRUPT' } });
-      await (await restarted()).rebuildProjections();
-      expect((await verifyAll()).get(damaged)).toMatchObject({ ok: true });
-      await expectOthersSound();
-    });
+    test.each([unsafe, greatest, '0', '-1'])(
+      '[FAULT1, FAULT2] forked_at %s is reported as STORE_CORRUPT',
+      async (number) => {
+        await editSession(`forked_at = ${number}`, fork);
+        expect((await verifyAll()).get(fork)).toMatchObject({ error: { code: 'STORE_CORRUPT' } });
+        await (await restarted()).rebuildProjections();
+        expect((await verifyAll()).get(damaged)).toMatchObject({ ok: true });
+        await expectOthersSound();
+      },
+    );
   });
 
-  describe('a session whose place in listings was changed', () => {
+  describe('a session whose listing position was changed', () => {
     const places = [
       `updated_at = ${unsafe}`,
       `updated_at = ${greatest}`,
@@ -176,7 +179,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       ...(kind === 'sqlite' ? ['updated_span = 1000000000000', `updated_span = ${greatest}`, 'updated_span = -1'] : []),
       ...(kind === 'sqlite' ? [`updated_at = ${unsafe}, updated_span = 150119987579`] : []),
     ];
-    test.each(places)('[HASH4, FAULT2] is met by verify and listed all the same: %s', async (change) => {
+    test.each(places)('[HASH4, FAULT2] is found by verify and still listed: %s', async (change) => {
       await editSession(change);
       await editEvent(4, 'turn = 7');
       const found = await verifyAll();
@@ -188,7 +191,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       if (page.cursor) await sessions.list({ limit: 1, cursor: page.cursor });
     });
 
-    test('[HASH4, FOLD5] pages go on from where its row stands, and leave nobody out', async () => {
+    test('[HASH4, FOLD5] pages continue from the position in its row, and skip no session', async () => {
       const listed = async (): Promise<readonly string[]> => {
         const found: string[] = [];
         for (let cursor: string | undefined; ; ) {
@@ -206,7 +209,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     });
   });
 
-  test('[HASH4, CLIENT8] through a server verify meets and names the same', async () => {
+  test('[HASH4, CLIENT8] verify through a server finds and names the same damage', async () => {
     await editSession(`updated_at = ${unsafe}, seq = ${greatest}, at = ${greatest}`);
     await editSession(`summary = 'zzz', at = ${greatest}, seq = ${greatest}`, fork);
     const { server, keys } = await startTestServer({}, { store: place.address }, { hasWorker: false });
@@ -217,33 +220,36 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     expect(JSON.parse((await afar('ls')).out).sessions).toHaveLength(3);
   });
 
-  describe('a lineage that leads back to itself', () => {
+  describe('a lineage that loops back to itself', () => {
     const circles = {
       'through its fork': () => `parent = '${fork}', forked_at = 3`,
       'at once': () => `parent = '${damaged}', forked_at = 3`,
     };
-    test.each(Object.entries(circles))('[FAULT1, FAULT2] %s is STORE_CORRUPT at once', async (_, change) => {
-      await editSession(change());
-      const sessions = await restarted();
-      const own = await sessions.get(damaged);
-      const corrupt = {
-        code: 'STORE_CORRUPT',
-        message: expect.stringContaining(`${damaged} is its own ancestor`),
-        details: { session: damaged },
-      };
-      await expect(Array.fromAsync(own.export())).rejects.toMatchObject(corrupt);
-      await expect(own.tree()).rejects.toMatchObject(corrupt);
-      await expect(own.transcript()).rejects.toMatchObject(corrupt);
-      await expect(own.append({ role: 'user', content: 'on' })).rejects.toMatchObject(corrupt);
-      await expect(own.fork()).rejects.toMatchObject(corrupt);
-      const found = await verifyAll();
-      for (const id of [damaged, fork]) expect(found.get(id)).toMatchObject({ error: { code: 'STORE_CORRUPT' } });
-      expect(found.get(sound)).toMatchObject({ ok: true });
-      await sessions.rebuildProjections();
-      await expectOthersSound();
-    });
+    test.each(Object.entries(circles))(
+      '[FAULT1, FAULT2] %s is reported as STORE_CORRUPT at once',
+      async (_, change) => {
+        await editSession(change());
+        const sessions = await restarted();
+        const own = await sessions.get(damaged);
+        const corrupt = {
+          code: 'STORE_CORRUPT',
+          message: expect.stringContaining(`${damaged} is its own ancestor`),
+          details: { session: damaged },
+        };
+        await expect(Array.fromAsync(own.export())).rejects.toMatchObject(corrupt);
+        await expect(own.tree()).rejects.toMatchObject(corrupt);
+        await expect(own.transcript()).rejects.toMatchObject(corrupt);
+        await expect(own.append({ role: 'user', content: 'on' })).rejects.toMatchObject(corrupt);
+        await expect(own.fork()).rejects.toMatchObject(corrupt);
+        const found = await verifyAll();
+        for (const id of [damaged, fork]) expect(found.get(id)).toMatchObject({ error: { code: 'STORE_CORRUPT' } });
+        expect(found.get(sound)).toMatchObject({ ok: true });
+        await sessions.rebuildProjections();
+        await expectOthersSound();
+      },
+    );
 
-    test('[FAULT1] a parent that is not there is told, and the rest of the family stands', async () => {
+    test('[FAULT1] a missing parent is reported, and the rest of the family stays readable', async () => {
       await editSession(`parent = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'`, fork);
       const sessions = await restarted();
       await expect((await sessions.get(fork)).tree()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
@@ -251,7 +257,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     });
   });
 
-  test('[FAULT2, FORK1] a fork whose summary cannot be read is told as such in the tree of its family', async () => {
+  test("[FAULT2, FORK1] a fork with an unreadable summary is marked as such in its family's tree", async () => {
     await editSession(`summary = 'zzz'`, fork);
     const sessions = await restarted();
     expect(await (await sessions.get(damaged)).tree()).toMatchObject({
@@ -263,7 +269,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     expect((await verifyAll()).get(damaged)).toMatchObject({ ok: true });
   });
 
-  test('[FAULT2, QRY2] commits are found across the workspace, also where one session is damaged', async () => {
+  test('[FAULT2, QRY2] commits are found across the workspace even when one session is damaged', async () => {
     for (const id of [damaged, sound]) {
       await (await runtime.sessions.get(id)).commit((draft) => Object.assign(draft.facts, { port: 8080 }));
     }

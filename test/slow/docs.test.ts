@@ -14,7 +14,10 @@ import { freePort } from '../support/servers/free-port.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const here = (name: string) => fileURLToPath(new URL(`../support/docs/${name}`, import.meta.url));
-/** What is written from the code, as docs/reference is, is held to it by `npm run check:docs`; its commands are in command-examples.test.ts. */
+/**
+ * Generated pages such as docs/reference are checked by `npm run check:docs`, and their commands by
+ * command-examples.test.ts.
+ */
 const isGenerated = (text: string) => text.startsWith('<!-- Generated');
 const files = [...readFiles('README.md', 'docs/**/*.md')].filter(([, text]) => !isGenerated(text));
 const blocks = files.flatMap(([file, text]) => blocksOf(file, text));
@@ -48,7 +51,7 @@ const folderFor = (file: string): string => {
   return folder;
 };
 
-/** A fresh folder with a port and a database of its own in the place of those that the documents name. */
+/** Runs code in a new folder, with its own port and database in place of those that the document names. */
 const runDocument = async (file: string, code: string) => {
   const cwd = folderFor(file);
   putPrograms(cwd);
@@ -62,7 +65,7 @@ const runDocument = async (file: string, code: string) => {
   return runShell('bash', `${begin}; source '${asked}'`, { cwd, socket: join(root, 'socket') });
 };
 
-/** What pieces of programs may name without saying where it comes from. */
+/** Declares the names that program fragments may use without defining them. */
 const known = `
 import type { Runtime, Session } from 'perdure';
 declare global {
@@ -72,7 +75,7 @@ declare global {
 }
 `;
 
-/** Begun first and looked at last: it takes as long as all the rest, and on a core of its own. */
+/** Starts first and is awaited last, because it takes as long as all the rest and uses its own core. */
 const checkTypes = () => {
   const folder = folderFor('types');
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));
@@ -86,7 +89,7 @@ const checkTypes = () => {
   return runProgram(join(checkout, 'node_modules/.bin/tsc'), ['-p', folder, '--singleThreaded'], { cwd: folder });
 };
 
-test('[DOC1] no block of the documents is of a kind that nobody looks at', () => {
+test('[DOC1] every code block has a language that some test checks', () => {
   const kinds = new Set(blocks.map(({ language }) => language));
   expect([...kinds].sort()).toEqual(['json', 'sh', 'ts']);
   const fences =
@@ -97,7 +100,7 @@ test('[DOC1] no block of the documents is of a kind that nobody looks at', () =>
   expect(fences).toHaveLength(2 * blocks.length);
 });
 
-test('[DOC1] what is not executed says why, and nothing more is left out', () => {
+test('[DOC1] blocks that are not executed say why, and no others are left out', () => {
   const left = blocks.filter(({ needs }) => needs !== undefined).map(({ file, needs }) => `${file}: ${needs}`);
   expect(left).toEqual([
     'README.md: a fresh checkout',
@@ -109,7 +112,7 @@ test('[DOC1] what is not executed says why, and nothing more is left out', () =>
   ]);
 });
 
-test('[DOC1] no comment stands in commands, which an interactive zsh would take for arguments, but the marks of examples', () => {
+test('[DOC1] commands contain no comments except the marks of examples, because an interactive zsh would pass them as arguments', () => {
   const quoted = /'[^']*'|"(?:\\.|[^"\\])*"/g;
   const mark = / {2}# (needs .+|until Ctrl-C)$/;
   const lines = [...readFiles('**/*.md')]
@@ -125,7 +128,7 @@ test('[DOC1] no comment stands in commands, which an interactive zsh would take 
   expect(lines.filter((line) => /\s#/.test(line))).toEqual([]);
 });
 
-test('[DOC1] no command that is executed has a gap to fill in', () => {
+test('[DOC1] no executed command has a placeholder to fill in', () => {
   expect(commands.filter(({ code }) => /_…|<[a-z]+>/.test(code)).map(({ file, line }) => `${file}:${line}`)).toEqual(
     [],
   );
@@ -139,8 +142,8 @@ describe('[DOC1] every command of the documents runs', () => {
   afterAll(() => answering.stop());
 
   test.each([...byFile])('%s', async (file, its) => {
-    const { code, told } = await runDocument(file, inPlace(its));
-    expect(code, told).toBe(0);
+    const { code, output } = await runDocument(file, inPlace(its));
+    expect(code, output).toBe(0);
   });
 });
 
@@ -151,15 +154,19 @@ describe('[DOC2] every program of the documents', () => {
       const folder = folderFor(`program-${name}`);
       const port = await freePort();
       writeFileSync(join(folder, 'program.ts'), inPlace(piece).replaceAll('4730', String(port)));
-      const { code, told } = await runProgram(process.execPath, ['--import', here('import-sources.ts'), 'program.ts'], {
-        cwd: folder,
-        env: environment,
-      });
-      expect(code, told).toBe(0);
+      const { code, output } = await runProgram(
+        process.execPath,
+        ['--import', here('import-sources.ts'), 'program.ts'],
+        {
+          cwd: folder,
+          env: environment,
+        },
+      );
+      expect(code, output).toBe(0);
     },
   );
 
   test('fits the types', async () => {
-    expect(await typed).toEqual({ code: 0, told: '' });
+    expect(await typed).toEqual({ code: 0, output: '' });
   });
 });

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(place, { recursive: true, force: true }));
 
-/** In a folder of its own, with another as the machine's temporary one; gives what it printed. */
+/** Runs an example in a new folder with its own temporary folder; returns its output. */
 const run = async (example: string, store: string | undefined): Promise<string> => {
   const cwd = mkdtempSync(join(place, 'cwd-'));
   const temporary = mkdtempSync(join(place, 'tmp-'));
@@ -39,7 +39,7 @@ const run = async (example: string, store: string | undefined): Promise<string> 
   return ended.out;
 };
 
-/** What was written, as somebody finds it who has the store and nothing else. */
+/** Reads the results from the store alone, as a later process would. */
 const look = async <Found>(store: string, at: (runtime: Runtime) => Promise<Found>): Promise<Found> => {
   await using runtime = await openRuntime({ store });
   return await at(runtime);
@@ -59,7 +59,7 @@ const callsOf = async (session: Session) => (await session.toolCalls()).map(({ t
 const endsOf = async (session: Session) =>
   (await eventsOf(session)).flatMap((event) => (event.type === 'run.ended' ? [event.payload.status] : []));
 
-/** That what an example tells is so. */
+/** Checks that what each example prints is true. */
 const claims: Readonly<Record<string, (out: string, runtime: Runtime) => Promise<void>>> = {
   '01-hello.ts': async (out, runtime) => {
     const session = await only(runtime);
@@ -140,7 +140,7 @@ const claims: Readonly<Record<string, (out: string, runtime: Runtime) => Promise
   },
 };
 
-test.each(examples)('[TRACK1] %s does what it tells, and leaves nothing behind', async (example) => {
+test.each(examples)('[TRACK1] %s does what it prints, and leaves nothing behind', async (example) => {
   const database = example === '07-many-workers' ? await createDatabase() : undefined;
   try {
     const store = database?.url ?? `sqlite:${join(place, 'perdure.db')}`;
@@ -151,27 +151,27 @@ test.each(examples)('[TRACK1] %s does what it tells, and leaves nothing behind',
   }
 });
 
-test('[TEN2] the example of many workers takes an ordinary role also on the server that it starts', async () => {
+test('[TEN2] the many-workers example uses an ordinary role, even on the server that it starts itself', async () => {
   expect(await run('07-many-workers', undefined)).toMatch(/6 runs succeeded/);
 });
 
-test('an example whose reader has enough goes on to its end and tells of no error', async () => {
+test('an example whose output pipe closes early runs to its end without reporting an error', async () => {
   const env = { ...process.env, TMPDIR: place };
   const child = spawn(process.execPath, ['scripts/run-example.ts', '01'], { cwd: checkout, env });
   child.stdout.destroy();
-  let told = '';
-  child.stderr.on('data', (bytes) => (told += bytes));
+  let errorText = '';
+  child.stderr.on('data', (bytes) => (errorText += bytes));
   expect(await once(child, 'close')).toEqual([0, null]);
-  expect(told).toBe('');
+  expect(errorText).toBe('');
   expect(readdirSync(place)).toEqual([]);
 });
 
-test('what an example keeps where its list says to keep it, git leaves alone', () => {
+test('files that an example keeps in the recommended place are ignored by git', () => {
   const [, kept] = /PERDURE_STORE=sqlite:(\S+) npm run example/.exec(readFileSync(join(folder, 'README.md'), 'utf8'))!;
   expect(execFileSync('git', ['check-ignore', kept!], { cwd: checkout, encoding: 'utf8' })).toBe(`${kept}\n`);
 });
 
-test('the examples are listed, each with what it shows', () => {
+test('the README lists every example with a description', () => {
   const readme = readFileSync(join(folder, 'README.md'), 'utf8');
   expect([...readme.matchAll(/\]\((\d\d-[\w.-]+)\)/g)].map(([, file]) => file)).toEqual(examples);
 });

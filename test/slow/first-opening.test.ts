@@ -43,7 +43,7 @@ const expectSessions = async (address: string, keys: readonly ReturnType<typeof 
   await store.close();
 };
 
-/** A store of SQLite starts two threads. */
+/** Fewer rounds for SQLite, because each of its stores starts two threads. */
 const rounds: Record<StoreKind, number> = { sqlite: 2, postgres: 3 };
 
 describe.each(storeKinds)('the first opening on %s', (kind) => {
@@ -62,7 +62,7 @@ describe.each(storeKinds)('the first opening on %s', (kind) => {
   });
 });
 
-test('[ST1, LOG2] a process killed while it makes a new file leaves one that the next can open', async () => {
+test('[ST1, LOG2] a process killed while it creates a new file leaves one that the next process can open', async () => {
   for (let round = 0; round < 3; round++) {
     const file = newSqliteFile();
     const killed = await startBeginner();

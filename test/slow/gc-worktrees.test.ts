@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 const homeOf = ({ id }: Session) => join(root, 'data', 'worktrees', 'local', id);
-/** But for what the runtime notes beside it. */
+/** The files of a worktree, without the runtime's own folder. */
 const contentOf = (session: Session): readonly string[] =>
   readdirSync(homeOf(session), { recursive: true, encoding: 'utf8' })
     .filter((name) => /^(files|aside)/.test(name))
@@ -66,13 +66,13 @@ const archived = async (): Promise<Session> => {
 };
 const collected = async (isDryRun = false) => (await runtime.gc({ isDryRun })).worktrees;
 
-test('[GC5] worktrees of archived sessions go when the log has their files, and come back from it', async () => {
+test('[GC5] a worktree of an archived session is removed once the log has its files, and can be restored from the log', async () => {
   const [session, active, closed] = [await archived(), await worked(), await worked()];
   await closed.close();
-  const told = [{ session: session.id, folder: join(homeOf(session), 'files') }];
-  expect(await collected(true)).toEqual(told);
-  expect(existsSync(told[0]!.folder)).toBe(true);
-  expect(await collected()).toEqual(told);
+  const expected = [{ session: session.id, folder: join(homeOf(session), 'files') }];
+  expect(await collected(true)).toEqual(expected);
+  expect(existsSync(expected[0]!.folder)).toBe(true);
+  expect(await collected()).toEqual(expected);
   expect(readdirSync(join(root, 'data', 'worktrees', 'local')).sort()).toEqual([active.id, closed.id].sort());
   expect(await collected()).toEqual([]);
   await session.restore();
@@ -82,7 +82,7 @@ test('[GC5] worktrees of archived sessions go when the log has their files, and 
   expect(readFileSync(join(homeOf(session), 'files', 'a.txt'), 'utf8')).toBe('one');
 });
 
-test('[GC5] one that the log has left behind goes too', async () => {
+test('[GC5] a worktree whose files are in an older snapshot of the log is removed too', async () => {
   const session = await worked();
   await session.files.write('b.txt', 'from elsewhere');
   await session.close();
@@ -91,17 +91,17 @@ test('[GC5] one that the log has left behind goes too', async () => {
 });
 
 test.each([
-  ['what was changed by hand', (home: string) => writeFileSync(join(home, 'files', 'a.txt'), 'by hand'), /no snapshot/],
-  ['what snapshots leave out', (home: string) => mkdirSync(join(home, 'files', 'node_modules')), /node_modules/],
+  ['manual changes', (home: string) => writeFileSync(join(home, 'files', 'a.txt'), 'by hand'), /no snapshot/],
+  ['files that snapshots leave out', (home: string) => mkdirSync(join(home, 'files', 'node_modules')), /node_modules/],
   [
-    'what was moved aside',
+    'files that were moved aside',
     (home: string) => {
       mkdirSync(join(home, 'aside', 'moved-1'), { recursive: true });
       writeFileSync(join(home, 'aside', 'moved-1', 'big.log'), 'x');
     },
     /30 days/,
   ],
-])('[GC5] a worktree with %s stays, and that is told', async (_, change, why) => {
+])('[GC5] a worktree with %s stays, with the reason', async (_, change, why) => {
   const session = await archived();
   change(homeOf(session));
   const before = contentOf(session);
@@ -113,7 +113,7 @@ test.each([
   }
 });
 
-test('[GC5] what was moved aside goes after 30 days', async () => {
+test('[GC5] files that were moved aside are removed after 30 days', async () => {
   const session = await archived();
   const moved = join(homeOf(session), 'aside', 'moved-1');
   mkdirSync(moved, { recursive: true });
@@ -125,7 +125,7 @@ test('[GC5] what was moved aside goes after 30 days', async () => {
   expect(existsSync(homeOf(session))).toBe(false);
 });
 
-test('[GC5] after a crash at any step the next collection goes on', async () => {
+test('[GC5] after a crash at any step the next collection continues', async () => {
   const [moved, removed, changed] = [await archived(), await archived(), await archived()];
   renameSync(homeOf(moved), `${homeOf(moved)}.leaving`);
   renameSync(homeOf(removed), `${homeOf(removed)}.gone`);
@@ -140,7 +140,7 @@ test('[GC5] after a crash at any step the next collection goes on', async () => 
   expect(readFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'utf8')).toBe('by hand');
 });
 
-test("[GC5, FILE23] a person's folder is free when its session was closed elsewhere, and none of its files go", async () => {
+test("[GC5, FILE23] a person's folder is released when its session was closed elsewhere, and no file in it is removed", async () => {
   const own = join(root, 'own');
   mkdirSync(own);
   const session = await worked({ cwd: own });
@@ -156,7 +156,7 @@ test("[GC5, FILE23] a person's folder is free when its session was closed elsewh
   expect(readdirSync(own)).toEqual(['a.txt']);
 });
 
-test('[GC5, CLI1] the command line tells which worktrees would go and which stay, and why', async () => {
+test('[GC5, CLI1] the command line says which worktrees would be removed, which stay, and why', async () => {
   const [session, changed] = [await archived(), await archived()];
   writeFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'by hand');
   process.env.PERDURE_DATA = join(root, 'data');
@@ -170,7 +170,7 @@ test('[GC5, CLI1] the command line tells which worktrees would go and which stay
   }
 });
 
-test('[GC5] what cannot be looked at stays, and that is told', async () => {
+test('[GC5] a worktree that cannot be inspected stays, and is reported', async () => {
   const session = await archived();
   const folder = join(homeOf(session), 'files');
   await rm(folder, { recursive: true });
@@ -179,7 +179,7 @@ test('[GC5] what cannot be looked at stays, and that is told', async () => {
   expect(readFileSync(folder, 'utf8')).toBe('a file in its place');
 });
 
-test('[GC5] one that was moved away and has to stay does not hold up what was made since', async () => {
+test('[GC5] a worktree that was moved away and must stay does not block the one made since', async () => {
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
   writeFileSync(join(`${homeOf(session)}.leaving`, 'files', 'a.txt'), 'by hand');
@@ -195,7 +195,7 @@ test('[GC5] one that was moved away and has to stay does not hold up what was ma
   }
 });
 
-test('[GC5] collections at once remove each worktree once, and none fails', async () => {
+test('[GC5] concurrent collections remove each worktree once, and none fails', async () => {
   const sessions = await Array.fromAsync({ length: 5 }, archived);
   const others = await Promise.all(Array.from({ length: 3 }, () => open()));
   const all = await Promise.all([runtime, ...others].map(async (each) => (await each.gc()).worktrees));
@@ -204,7 +204,7 @@ test('[GC5] collections at once remove each worktree once, and none fails', asyn
   expect(new Set(all.flat().map(({ session }) => session))).toEqual(new Set(sessions.map(({ id }) => id)));
 });
 
-test('[GC5] one that was moved away is put back where its session is not archived any more', async () => {
+test('[GC5] a worktree that was moved away is put back if its session is no longer archived', async () => {
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
   await session.restore();
@@ -212,7 +212,7 @@ test('[GC5] one that was moved away is put back where its session is not archive
   expect(contentOf(session)).toEqual(['files', 'files/a.txt']);
 });
 
-test('[GC5] what is to be removed is read, whatever an earlier scan says', async () => {
+test('[GC5] files to be removed are read again, whatever an earlier scan says', async () => {
   const session = await archived();
   await runtime.close();
   const file = join(homeOf(session), 'files', 'a.txt');

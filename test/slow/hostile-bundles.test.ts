@@ -35,15 +35,15 @@ const fork = { parent: newId('ses'), at: 2, midTurn: false, lastTurn: 1, message
 
 const hostile: Record<string, readonly MadeEvent[]> = {
   'a payload without its fields': [opened, message({ payload: {} })],
-  'a payload that is no JSON': [opened, message({ payload: 'nope' })],
+  'a payload that is not JSON': [opened, message({ payload: 'nope' })],
   'a payload with U+0000': [opened, message({ payload: saying('a\\u0000b') })],
-  'a payload with half a surrogate pair': [opened, message({ payload: saying('a\\ud800b') })],
+  'a payload with a lone surrogate': [opened, message({ payload: saying('a\\ud800b') })],
   'a payload over 16 MiB': [opened, message({ payload: saying('z'.repeat(17 * 1024 * 1024)) })],
   'a commit that does not apply': commit('remove', '/facts/x'),
-  'a commit of another prototype': commit('add', '/__proto__/x', 1),
-  'a commit that leaves no facts': commit('replace', '/facts', 7),
-  'a commit of a plan that is none': commit('add', '/plan/a', 7),
-  'a pin without its fact that is said to be carried over': [
+  'a commit to a prototype': commit('add', '/__proto__/x', 1),
+  'a commit that replaces the facts by a number': commit('replace', '/facts', 7),
+  'a commit of an invalid plan': commit('add', '/plan/a', 7),
+  'a carried-over pin without its fact': [
     opened,
     {
       type: 'state.committed',
@@ -57,24 +57,24 @@ const hostile: Record<string, readonly MadeEvent[]> = {
   ],
   'a rewind to the future': later('session.rewound', { to: 50, messages: 0 }),
   'a rewind to itself': later('session.rewound', { to: 3, messages: 0 }),
-  'a session that is opened twice': later('session.opened', {}),
+  'a session opened twice': later('session.opened', {}),
   'a fork in the middle': later('session.forked', fork),
   'a message at the beginning': [message({ payload: {} })],
-  'an archive of what is not closed': later('session.archived', {}),
-  'a restoration of what is not archived': later('session.restored', {}),
-  'a turn beyond all numbers': [opened, message({ turn: Number.MAX_SAFE_INTEGER })],
-  'a time beyond all dates': [opened, message({ at: Number.MAX_SAFE_INTEGER })],
-  'a message after the end': [opened, closed, message()],
-  'a message in the archive': [opened, closed, archived, message()],
-  'an input after the end': [opened, closed, admitted],
-  'a commit after the end': [opened, closed, commit('add', '/facts/x', 1)[1]!],
-  'a rewind that counts other messages than there were': rewound({ messages: 77 }),
-  'a rewind into a turn that it does not go back to': rewound({}, { turn: 1 }),
-  'a rewind into a turn that nobody opened': rewound({}, { turn: 9, opensTurn: true }),
-  'a message in a turn that does not follow': [opened, message({ turn: 9 })],
+  'an archived event for a session that is not closed': later('session.archived', {}),
+  'a restored event for a session that is not archived': later('session.restored', {}),
+  'a turn number beyond the limit': [opened, message({ turn: Number.MAX_SAFE_INTEGER })],
+  'a time beyond the range of dates': [opened, message({ at: Number.MAX_SAFE_INTEGER })],
+  'a message after the session was closed': [opened, closed, message()],
+  'a message after the session was archived': [opened, closed, archived, message()],
+  'an input after the session was closed': [opened, closed, admitted],
+  'a commit after the session was closed': [opened, closed, commit('add', '/facts/x', 1)[1]!],
+  'a rewind with a wrong message count': rewound({ messages: 77 }),
+  'a rewind whose turn is not the one it goes back to': rewound({}, { turn: 1 }),
+  'a rewind into a turn that was never opened': rewound({}, { turn: 9, opensTurn: true }),
+  'a message in a turn that is out of order': [opened, message({ turn: 9 })],
   'a type of a million characters': [opened, { type: `future.${'x'.repeat(1e6)}`, payload: {} }],
   'a type with a line feed': [opened, { type: 'future.a\nb', payload: {} }],
-  'a version beyond all numbers': [opened, message({ version: 3e9 })],
+  'a version beyond the limit': [opened, message({ version: 3e9 })],
 };
 
 const content = Buffer.from('content');
@@ -93,7 +93,7 @@ const kept = (size: number): readonly MadeEvent[] => [
 ];
 const named = snapshotted(treeHash(row('a')));
 
-/** Each tree twice in the next: a few lines that would be more files than any disk has. */
+/** Each tree contains the previous one twice, so a few lines stand for more files than any disk holds. */
 const manyFiles = (depth: number): { lines: readonly string[]; hash: string } => {
   let below = treeBytes([row('a')]);
   const lines = [...file, ...madeBlob('tree', below)];
@@ -105,7 +105,7 @@ const manyFiles = (depth: number): { lines: readonly string[]; hash: string } =>
   return { lines, hash: hashOf(below) };
 };
 
-/** Folder in folder, each with a name of 200 characters. */
+/** Nested folders, each with a name of 200 characters. */
 const deepFolders = (depth: number): { lines: readonly string[]; hash: string } => {
   let below = treeBytes([row('a')]);
   const lines = [...file, ...madeBlob('tree', below)];
@@ -121,19 +121,19 @@ const hostileFiles: Record<string, readonly [events: readonly MadeEvent[], blobs
   'no tree': [named, file],
   'no content': [named, tree(row('a'))],
   'a tree before its content': [named, [...tree(row('a')), ...file]],
-  'a tree before one that it names': [
+  'a tree before a tree that it names': [
     snapshotted(treeHash(['f', 'folder', 0o755, treeHash(row('a'))])),
     [...file, ...tree(['f', 'folder', 0o755, treeHash(row('a'))]), ...tree(row('a'))],
   ],
-  'a content with other bytes': [
+  'a content that does not match its hash': [
     named,
     [...madeBlob('content', swapped, { hash: hashOf(content) }), ...tree(row('a'))],
   ],
-  'a tree with other bytes': [
+  'a tree that does not match its hash': [
     named,
     [...file, ...madeBlob('tree', treeBytes([row('b')]), { hash: treeHash(row('a')) })],
   ],
-  'two contents that were swapped': [
+  'two swapped contents': [
     snapshotted(treeHash(row('a'))),
     [
       ...madeBlob('content', swapped, { hash: hashOf(content) }),
@@ -141,39 +141,39 @@ const hostileFiles: Record<string, readonly [events: readonly MadeEvent[], blobs
       ...tree(row('a')),
     ],
   ],
-  'a content that is shorter than it is said to be': [
+  'a content shorter than declared': [
     named,
     [...madeBlob('content', content, { size: content.length + 1 }), ...tree(row('a'))],
   ],
-  'a content that is longer than it is said to be': [
+  'a content longer than declared': [
     named,
     [...madeBlob('content', content, { size: content.length - 1 }), ...tree(row('a'))],
   ],
-  'a content of another size than its tree says': [snapshotted(treeHash(row('a', 3))), [...file, ...tree(row('a', 3))]],
-  'a content that is said to be beyond all memory': [named, madeBlob('content', content, { size: 1e15 })],
-  'a content that is announced and does not come': [named, file.slice(0, 1)],
-  'bytes of no blob': [named, file.slice(1)],
-  'bytes that are none': [named, [file[0]!, JSON.stringify({ piece: '' }), file[1]!, ...tree(row('a'))]],
-  'a blob that comes twice': [named, [...file, ...file, ...tree(row('a'))]],
-  'a blob that is both nothing and something': [named, [JSON.stringify({ blob: {} }), ...file, ...tree(row('a'))]],
+  'a content whose size differs from its tree': [snapshotted(treeHash(row('a', 3))), [...file, ...tree(row('a', 3))]],
+  'a content declared larger than any memory': [named, madeBlob('content', content, { size: 1e15 })],
+  'a content that is announced but missing': [named, file.slice(0, 1)],
+  'bytes that belong to no blob': [named, file.slice(1)],
+  'an empty piece of bytes': [named, [file[0]!, JSON.stringify({ piece: '' }), file[1]!, ...tree(row('a'))]],
+  'a duplicated blob': [named, [...file, ...file, ...tree(row('a'))]],
+  'an empty blob header': [named, [JSON.stringify({ blob: {} }), ...file, ...tree(row('a'))]],
   'a content in place of a tree': [snapshotted(hashOf(content)), file],
-  'a tree that is a content': [named, [...file, ...madeBlob('content', treeBytes([row('a')]))]],
+  'a tree declared as a content': [named, [...file, ...madeBlob('content', treeBytes([row('a')]))]],
   'an artifact without its content': [kept(content.length), []],
   'an artifact of another size': [kept(1), file],
-  'more files than any disk has': [snapshotted(manyFiles(40).hash), manyFiles(40).lines],
-  'a path longer than any': [snapshotted(deepFolders(30).hash), deepFolders(30).lines],
+  'more files than any disk holds': [snapshotted(manyFiles(40).hash), manyFiles(40).lines],
+  'a path longer than the limit': [snapshotted(deepFolders(30).hash), deepFolders(30).lines],
   ...Object.fromEntries(
     [
-      ['that leads upwards', [row('..')]],
-      ['that leads elsewhere', [row('a/b')]],
+      ['that leads to the parent folder', [row('..')]],
+      ['that contains a slash', [row('a/b')]],
       ['that is absolute', [row('/etc')]],
-      ['with no name', [row('')]],
+      ['with an empty name', [row('')]],
       ["of the runtime's own folder", [['.PERDURE', 'folder', 0o755, hashOf(treeBytes([]))]]],
       ['with a set-user bit', [['a', 'file', 0o4755, hashOf(content), content.length]]],
-      ['with a name twice', [row('a'), row('a')]],
+      ['with a duplicate name', [row('a'), row('a')]],
       ['out of order', [row('b'), row('a')]],
-      ['with a kind that is none', [['a', 'device', 1]]],
-      ['with a link that leads nowhere', [['a', 'link', '']]],
+      ['with an unknown kind', [['a', 'device', 1]]],
+      ['with an empty link target', [['a', 'link', '']]],
     ].map(([what, rows]) => [
       `a tree ${what}`,
       [snapshotted(treeHash(...(rows as unknown[]))), [...file, ...tree(...(rows as unknown[]))]] as const,
@@ -197,24 +197,27 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     await place.remove();
   });
 
-  test.each(Object.entries(hostile))('[BUN3] %s refuses the whole', async (_, events) => {
+  test.each(Object.entries(hostile))('[BUN3] a bundle with %s is rejected as a whole', async (_, events) => {
     const importing = runtime.sessions.import(whole(madeBundle(events).bytes));
     await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
     expect((await runtime.sessions.list()).sessions).toEqual([]);
   });
 
-  test.each(Object.entries(hostileFiles))('[BUN4] files with %s refuse the whole', async (_, [events, blobs]) => {
-    const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann', role: 'admin' });
-    const importing = sessions.import(whole(madeBundle(events, blobs).bytes));
-    await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-    expect((await sessions.list()).sessions).toEqual([]);
-    const { garbage, young } = await runtime
-      .as({ workspace: 'hostile-files', member: 'ann', role: 'admin' })
-      .gc({ isDryRun: true });
-    expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
-  });
+  test.each(Object.entries(hostileFiles))(
+    '[BUN4] a bundle whose files have %s is rejected as a whole',
+    async (_, [events, blobs]) => {
+      const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann', role: 'admin' });
+      const importing = sessions.import(whole(madeBundle(events, blobs).bytes));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      expect((await sessions.list()).sessions).toEqual([]);
+      const { garbage, young } = await runtime
+        .as({ workspace: 'hostile-files', member: 'ann', role: 'admin' })
+        .gc({ isDryRun: true });
+      expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
+    },
+  );
 
-  test('[BUN4] a blob after the events refuses the whole', async () => {
+  test('[BUN4] a bundle with a blob after the events is rejected as a whole', async () => {
     const lines = madeBundle([opened, message()]).bytes.toString().trim().split('\n').slice(0, -1);
     const importing = runtime.sessions.import(whole(sealedLines([...lines, ...file])));
     await expect(importing).rejects.toMatchObject({
@@ -223,7 +226,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     });
   });
 
-  test('[BUN4, FILE1] what is as we would write it is taken over: files, folders, links, an empty tree, an artifact', async () => {
+  test('[BUN4, FILE1] well-formed files, folders, links, an empty tree and an artifact are imported', async () => {
     const { sessions } = runtime.as({ workspace: 'good-files', member: 'ann', role: 'admin' });
     const rows = [
       ['e', 'folder', 0o700, hashOf(treeBytes([]))],
@@ -243,28 +246,34 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test.each(['a\u0000b', '\ud800', '', 'x'.repeat(256)])('[BUN3, IN1] the key %j refuses the whole', async (key) => {
-    const { session, bytes } = madeBundle([opened, message()]);
-    const named = { session, key, bodyHash: '0'.repeat(64), seq: 2, count: 1 };
-    const lines = [...bytes.toString().trim().split('\n').slice(0, -1), JSON.stringify({ key: named })];
-    const importing = runtime.sessions.import(whole(sealedLines(lines)));
-    await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-    expect((await runtime.sessions.list()).sessions).toEqual([]);
-  });
+  test.each(['a\u0000b', '\ud800', '', 'x'.repeat(256)])(
+    '[BUN3, IN1] a bundle with the key %j is rejected as a whole',
+    async (key) => {
+      const { session, bytes } = madeBundle([opened, message()]);
+      const named = { session, key, bodyHash: '0'.repeat(64), seq: 2, count: 1 };
+      const lines = [...bytes.toString().trim().split('\n').slice(0, -1), JSON.stringify({ key: named })];
+      const importing = runtime.sessions.import(whole(sealedLines(lines)));
+      await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      expect((await runtime.sessions.list()).sessions).toEqual([]);
+    },
+  );
 
   const forkHere = { at: 2, midTurn: false, lastTurn: 1, messages: 1 };
   test.each([
     ['messages', { messages: 5 }, {}],
     ['a highest turn', { lastTurn: 2_000_000_000 }, {}],
-    ['a highest turn beyond all numbers', { lastTurn: Number.MAX_SAFE_INTEGER }, {}],
+    ['a highest turn beyond the limit', { lastTurn: Number.MAX_SAFE_INTEGER }, {}],
     ['a turn', {}, { turn: 0 }],
-  ])('[BUN3] a fork with %s that its parent did not have refuses the whole', async (_, payload, about) => {
-    const bytes = madeFork([opened, message()], { ...forkHere, ...payload }, { turn: 1, ...about });
-    await expect(runtime.sessions.import(whole(bytes))).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
-    expect((await runtime.sessions.list()).sessions).toEqual([]);
-  });
+  ])(
+    '[BUN3] a fork with %s that its parent did not have causes the whole bundle to be rejected',
+    async (_, payload, about) => {
+      const bytes = madeFork([opened, message()], { ...forkHere, ...payload }, { turn: 1, ...about });
+      await expect(runtime.sessions.import(whole(bytes))).rejects.toMatchObject({ code: 'BUNDLE_INVALID' });
+      expect((await runtime.sessions.list()).sessions).toEqual([]);
+    },
+  );
 
-  test('[BUN1] a fork as its parent had it, and what goes on in a paused session, are taken over', async () => {
+  test('[BUN1] a fork that matches its parent, and events in a paused session, are imported', async () => {
     const { sessions } = runtime.as({ workspace: 'forks', member: 'ann', role: 'admin' });
     const paused: MadeEvent = { type: 'session.paused', payload: {} };
     const made = [madeFork([opened, message()], forkHere, { turn: 1 }), madeBundle([opened, paused, message()]).bytes];
@@ -275,7 +284,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test('[BUN3, EV2] what a release to come wrote is taken over, and refused when it is read', async () => {
+  test('[BUN3, EV2] events of a future release are imported, and rejected when they are read', async () => {
     const { sessions } = runtime.as({ workspace: 'newer', member: 'ann', role: 'admin' });
     for (const newer of [message({ type: 'future.thing', payload: 'any' }), message({ version: 99, payload: '{}' })]) {
       const { session, bytes } = madeBundle([opened, newer]);
@@ -286,7 +295,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test('[BUN1, CARRY1] what was carried over is taken over, pins with their facts', async () => {
+  test('[BUN1, CARRY1] carried-over state is imported, pins with their facts', async () => {
     const source = await runtime.as({ workspace: 'source', member: 'ann', role: 'admin' }).sessions.open();
     await source.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
     await source.pin('port');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { besiegedServer, isRefused } from '../hostile/besieged-server.ts';
 
-test('[HTTP11] of every route, whatever is wrong in a request is refused, and nothing is written', async () => {
+test('[HTTP11] every route rejects every malformed request, and nothing is written', async () => {
   const server = await besiegedServer();
   const wrong: string[] = [];
   let count = 0;

@@ -7,7 +7,7 @@ import { isEnded, openSocket, requestFor } from '../hostile/raw-socket.ts';
 
 const impatient = { headMs: 400, requestMs: 800, stallMs: 400 };
 
-/** From now on, the end that the server, in this process too, has of a socket. */
+/** Returns a function that finds the server's end of a client socket. The server runs in this process too. */
 const serverEnds = (): ((client: Socket) => Socket) => {
   const ends = new Map<number | undefined, Socket>();
   const keep = (message: unknown): void => {
@@ -21,7 +21,7 @@ const serverEnds = (): ((client: Socket) => Socket) => {
 
 const asJson = 'Content-Type: application/json\r\n';
 
-test('[HTTP12] a client that sends the head of a request or its body too slowly is cut off', async () => {
+test('[HTTP12] a client that sends its request head or body too slowly is disconnected', async () => {
   const server = await besiegedServer({ timeouts: impatient });
   const head = requestFor(server, `${server.session}/messages`, 'POST', `${asJson}Content-Length: 5000\r\n`);
   const drip = async (start: string): Promise<boolean> => {
@@ -37,7 +37,7 @@ test('[HTTP12] a client that sends the head of a request or its body too slowly 
   await server.expectUntouched();
 });
 
-test('[HTTP12] a body that never ends is cut off at what its route takes', async () => {
+test('[HTTP12] an endless body is cut off at the limit of its route', async () => {
   const server = await besiegedServer();
   const socket = await openSocket(server.server.url);
   const chunked = `${asJson}Transfer-Encoding: chunked\r\n`;
@@ -57,7 +57,7 @@ test('[HTTP12] a body that never ends is cut off at what its route takes', async
   await server.expectUntouched();
 });
 
-test('[HTTP12] a client that does not take its answer is cut off', async () => {
+test('[HTTP12] a client that does not read its response is disconnected', async () => {
   const server = await besiegedServer({ timeouts: impatient });
   const size = 24 * 1024 * 1024;
   const session = await server.runtime.sessions.get(server.session.split('/').at(-1)!);
@@ -75,7 +75,7 @@ test('[HTTP12] a client that does not take its answer is cut off', async () => {
   expect(taken).toBeLessThan(size);
 });
 
-test('[HTTP12] a stream is given up whose client does not read, has said goodbye, or asked for its head alone', async () => {
+test('[HTTP12] a stream ends when its client does not read, has half-closed, or sent a HEAD request', async () => {
   const server = await besiegedServer({ timeouts: impatient, beatMs: 50 });
   const events = `${server.session}/events`;
   const silent = await openSocket(server.server.url);
@@ -105,7 +105,7 @@ test('[HTTP12] a client that reads what it is sent may wait for as long as it li
   leaving.abort();
 });
 
-test('[HTTP12] a connection that nobody uses is closed', async () => {
+test('[HTTP12] an idle connection is closed', async () => {
   const server = await besiegedServer({ timeouts: impatient });
   const [unused, used] = [await openSocket(server.server.url), await openSocket(server.server.url)];
   used.resume().write(requestFor(server, '/v1/me'));

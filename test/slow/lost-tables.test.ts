@@ -3,7 +3,7 @@ import { openRuntime } from '../../src/index.ts';
 import { callCli } from '../support/cli/call-cli.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
-describe.each(storeKinds)('what migrations made and somebody took away on %s', (kind) => {
+describe.each(storeKinds)('lost tables, rows and indexes on %s', (kind) => {
   let place: StorePlace;
   let id: string;
   beforeEach(async () => {
@@ -23,12 +23,12 @@ describe.each(storeKinds)('what migrations made and somebody took away on %s', (
     'no row': (meta) => `delete from ${meta}`,
     'a schema of 0': (meta) => `update ${meta} set schema = 0`,
     'a schema below 0': (meta) => `update ${meta} set schema = -1`,
-    'a schema that is behind': (meta) => `update ${meta} set schema = 1`,
+    'an outdated schema': (meta) => `update ${meta} set schema = 1`,
     'no release': (meta) => `update ${meta} set oldest_reader = 'x'`,
     'no table': (meta) => `drop table ${meta}`,
   };
   test.each(Object.entries(metas))(
-    '[ST1, FAULT1] %s in meta is STORE_CORRUPT, and nothing is changed',
+    '[ST1, FAULT1] %s in meta is reported as STORE_CORRUPT, and nothing is changed',
     async (_, sql) => {
       await change((prefix) => sql(`${prefix}meta`));
       const before = await place.values();
@@ -44,7 +44,7 @@ describe.each(storeKinds)('what migrations made and somebody took away on %s', (
   );
 
   test.each(['sessions', 'events', 'keys', 'blobs', 'work', 'workers', 'records'])(
-    '[FAULT1] the table %s, if it is gone, is missed with STORE_CORRUPT',
+    '[FAULT1] a missing table %s is reported as STORE_CORRUPT',
     async (table) => {
       await change((prefix) => `drop table ${prefix}${table}`);
       const said = [];
@@ -66,7 +66,7 @@ describe.each(storeKinds)('what migrations made and somebody took away on %s', (
     },
   );
 
-  test('[FAULT1, QRY4] an index, which holds nothing by itself, is made anew by a repair', async () => {
+  test('[FAULT1, QRY4] a repair recreates a missing index', async () => {
     const index = { sqlite: 'sessions_by_root', postgres: 'perdure.sessions_root' }[kind];
     await change(() => `drop index ${index}`);
     const { code, err } = await perdure('tree', id);
@@ -75,7 +75,7 @@ describe.each(storeKinds)('what migrations made and somebody took away on %s', (
     expect(await perdure('tree', id)).toMatchObject({ code: 0, out: expect.stringContaining(id) });
   });
 
-  test('[FOLD2, QRY4] that of snapshots, only a cache, is made anew by a repair', async () => {
+  test('[FOLD2, QRY4] a repair recreates the missing table of snapshots, which is only a cache', async () => {
     await change((prefix) => `drop table ${prefix}snapshots`);
     expect(await perdure('show', id)).toMatchObject({
       code: 1,

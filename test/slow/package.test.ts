@@ -38,7 +38,7 @@ const write = (name: string, ...lines: string[]): string => {
   writeFileSync(join(project, name), lines.join('\n'));
   return name;
 };
-/** As npm would install it, without asking for it. */
+/** Links a package as npm would install it, without the network. */
 const link = (name: string) => {
   const place = join(project, 'node_modules', name);
   mkdirSync(dirname(place), { recursive: true });
@@ -64,7 +64,7 @@ describe('the tarball', () => {
       /^dist\/.*\.js$/.test(path) ? [[path, readFileSync(join(checkout, path), 'utf8')] as const] : [],
     );
 
-  test('holds the command, the types of every source, what is imported and started, the documents and the papers, and nothing else', () => {
+  test('holds the command, the types of every source, the imported and spawned modules, the documents and the licence files, and nothing else', () => {
     const sources = globSync('src/**/*.ts', { cwd: checkout }).filter((path) => !path.endsWith('.test.ts'));
     const types = sources.map((path) => path.replace(/^src/, 'dist').replace(/\.ts$/, '.d.ts'));
     const built = [...types, ...entryNames().map((name) => `dist/${name}.js`)];
@@ -75,7 +75,7 @@ describe('the tarball', () => {
     expect(paths.filter((path) => !isPart(path)).sort()).toEqual(expected.sort());
   });
 
-  test('holds no part that nothing else asks for', () => {
+  test('holds no unused module', () => {
     const named = new Set(
       codeOf().flatMap(([path, code]) =>
         [...code.matchAll(/["'](\.[^"']+\.js)["']/g)].map(([, to]) => posix.join(posix.dirname(path), to!)),
@@ -94,11 +94,11 @@ describe('the tarball', () => {
     expect(started.filter((to) => !packed.some(({ path }) => path === to))).toEqual([]);
   });
 
-  test('has a command that can be executed', () => {
+  test('has an executable command', () => {
     expect(packed.find(({ path }) => path === manifest.bin.perdure)!.mode & 0o111).toBe(0o111);
   });
 
-  test('holds all that its own documents lead to', () => {
+  test('holds every file that its own documents link to', () => {
     const paths = new Set(packed.map(({ path }) => path));
     const missing = [...paths]
       .filter((path) => path.endsWith('.md'))
@@ -114,7 +114,7 @@ describe('the tarball', () => {
     expect(missing).toEqual([]);
   });
 
-  test('says what it is, and for which Node', () => {
+  test('states its description and the required Node version', () => {
     expect(manifest).toMatchObject({ license: 'Apache-2.0', engines: { node: '>=24' }, sideEffects: false });
     expect(readFileSync(join(checkout, 'CHANGELOG.md'), 'utf8')).toContain(`\n## ${manifest.version}\n`);
     const [description, keywords] = [manifest.description, manifest.keywords];
@@ -122,8 +122,8 @@ describe('the tarball', () => {
   });
 });
 
-describe.concurrent('installed into an empty project, without what is optional', () => {
-  test('[CLI2] tells a program that an older Node runs what is needed', async () => {
+describe.concurrent('installed into an empty project, without optional packages', () => {
+  test('[CLI2] tells a program run by an older Node which version is needed', async () => {
     const script = `import { openRuntime } from 'perdure';
       await openRuntime({ store: 'sqlite:old/perdure.db' }).catch(({ message }) => console.log(message));`;
     const [node, ...options] = olderNode(project);
@@ -132,23 +132,23 @@ describe.concurrent('installed into an empty project, without what is optional',
     );
   });
 
-  test('brings its command, which takes agents from a configuration of the project', async () => {
+  test("provides the command, which reads agents from the project's configuration", async () => {
     expect((await run('npx', '--no-install', 'perdure', '--version')).trim()).toBe(manifest.version);
     copyFileSync(join(checkout, 'examples', 'perdure.config.ts'), join(project, 'perdure.config.ts'));
     expect(await run('npx', '--no-install', 'perdure', 'send', '--new', 'hello')).toMatch(/I am the demo script/);
   });
 
-  test('tells its story', async () => {
+  test('runs the demo', async () => {
     expect(await run('npx', '--no-install', 'perdure', 'demo')).toMatch(
       /✓ every event carries the hash of the one before it/,
     );
   });
 
-  describe('its examples, copied out as their list says', () => {
+  describe('its examples, copied out as their README says', () => {
     const folder = join(checkout, 'examples');
     const listed = readdirSync(folder).filter((name) => /^\d\d-.*\.ts$/.test(name));
     beforeAll(async () => {
-      symlinkSync(process.execPath, join(project, 'node_modules', '.bin', 'node')); // what node@24 would bring
+      symlinkSync(process.execPath, join(project, 'node_modules', '.bin', 'node')); // stands in for what node@24 would install
       const blocks = blocksOf(
         'README.md',
         readFileSync(join(project, 'node_modules/perdure/examples/README.md'), 'utf8'),
@@ -161,7 +161,7 @@ describe.concurrent('installed into an empty project, without what is optional',
       expect(await run('node', `examples/${name}`)).not.toBe('');
     });
 
-    test('the one of many workers runs on the PostgreSQL that it is given, and without one says what it needs', async () => {
+    test('the many-workers example runs on the PostgreSQL it is given, and without one says what it needs', async () => {
       const many = join('examples', '07-many-workers', 'main.ts');
       const database = await createDatabase();
       const out = await run('env', `PERDURE_STORE=${database.url}`, 'node', many).finally(database.drop);
@@ -172,7 +172,7 @@ describe.concurrent('installed into an empty project, without what is optional',
     });
   });
 
-  test('every part loads, but the one for tests; also where modules are required', async () => {
+  test('every entry point except testing loads, by import and by require', async () => {
     const parts = entries.filter((entry) => entry !== './testing').map((entry) => posix.join('perdure', entry));
     const load = `for (const part of ${JSON.stringify(parts)}) await import(part);`;
     expect(await run('node', write('imported.js', load, 'console.log("all");'))).toBe('all\n');
@@ -180,7 +180,7 @@ describe.concurrent('installed into an empty project, without what is optional',
     expect(await run('node', required)).toBe('function\n');
   });
 
-  test('a program that is at work goes on when the package is replaced under it', async () => {
+  test('a running program continues when the package is replaced under it', async () => {
     const copy = join(project, 'node_modules', 'replaced');
     cpSync(join(project, 'node_modules', 'perdure'), copy, { recursive: true });
     const script = `
@@ -203,14 +203,14 @@ describe.concurrent('installed into an empty project, without what is optional',
     expect(await run('node', write('replaced.js', script))).toBe('succeeded\n');
   });
 
-  test('the client brings nothing of Node along', async () => {
+  test('the client contains no Node module', async () => {
     const input = join(project, 'node_modules', 'perdure', 'dist', 'client', 'index.js');
     const bundle = await rolldown({ input, platform: 'browser', external: /^node:/ });
     const { output } = await bundle.generate();
     expect(output.flatMap((file) => (file.type === 'chunk' ? file.imports : []))).toEqual([]);
   });
 
-  test('what needs a package that is not there says which', async () => {
+  test('an entry point that needs a missing package says which', async () => {
     const script = `
       import { startTracing } from 'perdure/observe';
       import { mcpTools } from 'perdure/tools';
@@ -223,7 +223,7 @@ describe.concurrent('installed into an empty project, without what is optional',
   });
 });
 
-describe('its types are whole and strict', () => {
+describe('its types are complete and strict', () => {
   const resolutions = {
     nodenext: ['--module', 'nodenext'],
     bundler: ['--module', 'esnext', '--moduleResolution', 'bundler'],
@@ -231,7 +231,7 @@ describe('its types are whole and strict', () => {
   const tsc = join(checkout, 'node_modules', 'typescript', 'bin', 'tsc');
   const strict = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--ignoreConfig'];
 
-  /** Each import is used, so that none is left out; what is wrong has to be told. */
+  /** Uses each import, so that none is dropped, and expects each deliberate type error. */
   const typed = `
     ${entries.map((entry, index) => `import * as part${index} from '${posix.join('perdure', entry)}';`).join('\n')}
     import { openRuntime } from 'perdure';
@@ -244,7 +244,7 @@ describe('its types are whole and strict', () => {
     for (const name of ['@types/node', ...peers]) link(name);
   });
 
-  test.each(Object.entries(resolutions))('for %s, of every part', async (_, options) => {
+  test.each(Object.entries(resolutions))('for %s, of every entry point', async (_, options) => {
     const check = run(
       'node',
       tsc,
@@ -259,7 +259,7 @@ describe('its types are whole and strict', () => {
     expect(await check.catch(({ stdout }) => stdout)).toBe('');
   });
 
-  test('for browsers, of the client, which needs nothing of Node', async () => {
+  test('for browsers, of the client, which needs no Node types', async () => {
     const client = write(
       'client.ts',
       `import { connect } from 'perdure/client';`,

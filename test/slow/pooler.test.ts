@@ -12,7 +12,9 @@ import { createDatabase } from '../support/postgres/postgres.ts';
 import { postgresHarness } from '../support/postgres/postgres-harness.ts';
 
 const database = await createDatabase();
-/** Fewer than one store asks for: whoever holds one and waits for another is found. */
+/**
+ * Smaller than the pool of one store, so that a caller that holds one connection while waiting for another is found.
+ */
 const pooler = await startPgbouncer(database.url, 3);
 const hourMs = 3_600_000;
 
@@ -33,7 +35,7 @@ const appender = (name: string, keys: readonly object[], count: number): string 
   await store.close();
 `;
 
-test('[ST6, WAKE1] processes behind a pooler that shares connections append each event once, and followers hear of all by the second URL', async () => {
+test('[ST6, WAKE1] processes behind a transaction pooler append each event once, and followers receive all hints over the second URL', async () => {
   const store = await open();
   const keys = [newKey(), newKey(), newKey()];
   for (const key of keys) await openSession(store, key);
@@ -63,7 +65,7 @@ test('[ST6, WAKE1] processes behind a pooler that shares connections append each
   await store.close();
 });
 
-test('[ST6] opening leaves no statement behind on a connection that others share', async () => {
+test('[ST6] opening a store leaves no prepared statement on a shared connection', async () => {
   const store = await open();
   await openSession(store, newKey());
   const leftBehind = await askPostgres(pooler.url, `select from pg_prepared_statements where name like 'perdure.%'`);
@@ -71,7 +73,7 @@ test('[ST6] opening leaves no statement behind on a connection that others share
   await store.close();
 });
 
-test('[ST6] without a second URL that is told when the first follower comes, and followers hear by the slow look', async () => {
+test('[ST6] without a second URL the first follower causes a warning, and followers fall back to slow polling', async () => {
   const warnings: Error[] = [];
   const store = await openPostgresStore({
     url: pooler.url,
@@ -102,24 +104,24 @@ const followBy = async (listenUrl: string) => {
   const [key, signal] = [newKey(), newWakeSignal()];
   await openSession(store, key);
   store.watch(key, signal.wake);
-  await signal.next(); // it listens
+  await signal.next(); // the follower now listens
   return { warnings, key, signal };
 };
 
-test('[ST6] a second URL that leads to such a pooler too is told', async () => {
+test('[ST6] a second URL that leads to a transaction pooler too causes a warning', async () => {
   const { warnings } = await followBy(pooler.url);
   await expect
     .poll(() => warnings, { timeout: 15_000 })
     .toEqual([expect.stringMatching(/^PERDURE_LISTEN_URL .* leads to a pooler .* Name the server itself/)]);
 });
 
-test('[ST6] a second URL may lead to a pooler that gives each session its connection', async () => {
+test('[ST6] a second URL may lead to a session pooler', async () => {
   const bySession = await startPgbouncer(database.url, 3, 'session');
   onTestFinished(() => bySession.close());
   const { warnings, key, signal } = await followBy(bySession.url);
   expect(await runScript(appender('a', [key], 1)).ended).toEqual({ code: 0, said: '' });
   await signal.next();
-  await pause(1000); // longer than a hint may be under way
+  await pause(1000); // longer than a hint can take
   expect(warnings).toEqual([]);
 });
 

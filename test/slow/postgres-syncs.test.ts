@@ -17,7 +17,7 @@ const ask = async <Row extends pg.QueryResultRow>(url: string, sql: string): Pro
   }
 };
 
-/** Connections count what they did when they end. */
+/** Connections report their statistics when they end. */
 const countSyncs = async (adminUrl: string): Promise<number> => {
   const [row] = await ask<{ fsyncs: number }>(
     adminUrl,
@@ -26,7 +26,7 @@ const countSyncs = async (adminUrl: string): Promise<number> => {
   return row!.fsyncs;
 };
 
-test('[LOG8] PostgreSQL syncs its log before every acknowledgement, also when the role prefers not to wait', async () => {
+test('[LOG8] PostgreSQL syncs its log before every acknowledgement, even when the role turns synchronous_commit off', async () => {
   server = await startPostgres();
   const url = await createOnlyDatabase(server);
   await ask(server.adminUrl, 'alter role app set synchronous_commit = off');

@@ -12,7 +12,7 @@ const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(join(checkout, 'README.md'), 'utf8');
 const commands = Array.from(readme.matchAll(/^```sh\n(.*?)^```/gms), ([, block]) => block!.split('\n')).flat();
 
-/** As on a fresh machine: no Node but that of the system, and nothing of ours in the environment. */
+/** Environment of a fresh machine: only the system's Node, and no variables of ours. */
 const fresh = {
   PATH: (process.env.PATH ?? '')
     .split(delimiter)
@@ -31,7 +31,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
 
-/** A command line typed at a shell, in a process group of its own, as a terminal has it. */
+/** Runs a command line in a shell with its own process group, as a terminal does. */
 const typed = (line: string, cwd = clone) => {
   const child = spawn('sh', ['-c', line], {
     cwd,
@@ -50,18 +50,18 @@ const end = (child: ChildProcess, signal: NodeJS.Signals): void => {
   try {
     process.kill(-child.pid!, signal);
   } catch {
-    // it has ended
+    // the process has already ended
   }
 };
 
-/** It is, unless another test had it when the first server was started. */
+/** Occupies the default port, unless another test already held it when the first server started. */
 const takeUsualPort = async (): Promise<void> => {
   const taken = createServer().listen(4730, '127.0.0.1');
   onTestFinished(() => void taken.close());
-  await once(taken, 'listening').catch(() => undefined); // somebody else may have it
+  await once(taken, 'listening').catch(() => undefined); // another process may hold it
 };
 
-/** `npm start` as the README has it, once it has said what to try. */
+/** Runs `npm start` as the README says, and waits until it has printed what to try. */
 const started = async (line: string) => {
   const server = typed(line);
   const ready = () => /Ctrl-C stops it/.test(server.said());
@@ -76,7 +76,7 @@ const started = async (line: string) => {
   return { ...server, url: url!, next };
 };
 
-test('[START1, START2] the README, followed on a clean clone with the Node of the system: it starts, what it says to try works, and so does the demo', async () => {
+test("[START1, START2] following the README on a clean clone with the system's Node: it starts, and the suggested commands and the demo work", async () => {
   const start = commands.find((line) => line.endsWith('npm start'));
   expect(start).toBe('npm ci && npm start');
   expect(existsSync(join(clone, 'node_modules'))).toBe(false);
@@ -105,11 +105,11 @@ test('[START1, START2] the README, followed on a clean clone with the Node of th
   }
 
   const demo = commands.find((line) => line.endsWith('perdure demo'))!;
-  const told = await typed(`${demo} --in story`).closed;
-  expect(told).toMatchObject({ code: 0, said: expect.stringContaining('That was all.') });
+  const demoRun = await typed(`${demo} --in story`).closed;
+  expect(demoRun).toMatchObject({ code: 0, said: expect.stringContaining('That was all.') });
 });
 
-test('[DOC2] the agent of the README runs where the README says to save it, in a checkout and in a project of its own', async () => {
+test("[DOC2] the README's agent runs where the README says to save it, in a checkout and in a separate project", async () => {
   const { code: program } = blocksOf('README.md', readme).find(({ isProgram }) => isProgram)!;
   const [inCheckout = '', inProject = ''] = /^In a checkout, save it as .*$/m.exec(readme)![0].split('For a project');
   const codes = (text: string) => Array.from(text.matchAll(/`([^`]+)`/g), ([, code]) => code!);
@@ -132,13 +132,13 @@ test('[DOC2] the agent of the README runs where the README says to save it, in a
   expect(lines.filter(([line]) => line!.startsWith('npx node'))).toHaveLength(2);
 });
 
-test('[START1] the tests that the README says to run are those that every change must pass', () => {
+test('[START1] the README names the tests that every change must pass', () => {
   const [, run = ''] = commands.find((line) => line.endsWith('npm test'))!.split(' && ');
   const steps = readFileSync(join(checkout, '.ci', 'run'), 'utf8').split('\n');
   expect(steps).toEqual(expect.arrayContaining(['step npm ci', `step ${run}`]));
 });
 
-test('[DOC3] the figures in README are those of the last run beside others', () => {
+test('[DOC3] the figures in the README are those of the last recorded peer benchmark', () => {
   const report = readFileSync(join(checkout, 'bench', 'results', 'peers.md'), 'utf8');
   const [said] = readme.split('\n## ').filter((part) => part.startsWith('What it costs'));
   const ratios = [...said!.matchAll(/([\d.]+)x/g)].map(([, ratio]) => ratio);

@@ -8,8 +8,8 @@ import { readTool, subagent, writeTool } from '../../src/tools/index.ts';
 import { eventsOf, newFolder, newPlace, startRunFiles, write } from '../support/files/start-run-files.ts';
 import { storeKinds } from '../support/stores/stores.ts';
 
-describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
-  test('[FILE22] a session begins with a copy of a folder, whose own it does not touch', async () => {
+describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
+  test('[FILE22] a session begins with a copy of a folder and never touches the original', async () => {
     const source = await newFolder();
     writeFileSync(join(source, 'a.txt'), 'mine');
     mkdirSync(join(source, 'node_modules'));
@@ -28,7 +28,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     });
   });
 
-  test('[FILE22] a session begins with a real clone, at a branch, whose history any machine has', async () => {
+  test('[FILE22] a session begins with a real clone at a branch, with its history on any machine', async () => {
     const source = await newFolder();
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: source, encoding: 'utf8' });
@@ -67,7 +67,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     }
   });
 
-  test('[FILE26] where files were brought, the command that prepares them runs once, and how it went is in the log', async () => {
+  test('[FILE26] the prepare command runs once in a new worktree, and its outcome is in the log', async () => {
     const { session, turn, elsewhere } = await startRunFiles(kind, {
       prepare: 'cp a.txt node_modules.txt; mkdir -p node_modules; echo made',
     });
@@ -82,7 +82,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     expect((await session.state()).filesModified['node_modules.txt']).toMatchObject({ tool: 'shell' });
   });
 
-  test('[FILE26] what it had changed when it was broken off is told as its own too', async () => {
+  test('[FILE26] changes of an interrupted prepare command are recorded as its own', async () => {
     const { session, turn, machine, sessionAt } = await startRunFiles(kind, {
       prepare: 'test -e half.txt || { echo half > half.txt; sleep 60; }',
     });
@@ -106,7 +106,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     expect((await session.state()).filesModified['half.txt']).toMatchObject({ tool: 'shell' });
   });
 
-  test('[FILE26] a command that fails is told, and the run goes on', async () => {
+  test('[FILE26] a failing prepare command is recorded, and the run continues', async () => {
     const source = await newFolder();
     writeFileSync(join(source, 'a.txt'), 'mine');
     const { session, found } = await startRunFiles(kind, { prepare: 'echo no luck; exit 3', files: { from: source } });
@@ -117,7 +117,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     });
   });
 
-  test('[SUB5] a subagent begins with the files of its parent, and what it made of them comes back', async () => {
+  test('[SUB5] a subagent begins with the files of its parent, and its changes are merged back', async () => {
     const place = await newPlace(kind);
     const helper = defineAgent({
       name: 'helper',

@@ -13,8 +13,8 @@ import {
 } from '../support/files/start-run-files.ts';
 import { storeKinds } from '../support/stores/stores.ts';
 
-describe.each(storeKinds)('what calls change, on %s', (kind) => {
-  test('[FILE17] what a call changed is committed with it: created, modified, renamed, deleted, by that call', async () => {
+describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
+  test('[FILE17] changes of a call are committed with its outcome: created, modified, renamed, deleted, attributed to the call', async () => {
     const { session, turn } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b/c.txt': 'two', d: 'three' }));
     await turn(({ folder }) => {
@@ -40,7 +40,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE17] a call that changes nothing says nothing; one that fails tells what it left', async () => {
+  test('[FILE17] a call that changes nothing records no change; a failed call records what it left', async () => {
     const { session, turn, set, resultOf } = await startRunFiles(kind);
     await turn(() => undefined);
     expect(await eventsOf(session, 'files.snapshotted')).toEqual([]);
@@ -53,7 +53,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'threw' });
   });
 
-  test('[FILE17] what a snapshot leaves out is counted in its event', async () => {
+  test('[FILE17] files left out of a snapshot are counted in its event', async () => {
     const { session, turn } = await startRunFiles(kind);
     await turn((context) => {
       write({ 'node_modules/a/index.js': 'x', 'kept.txt': 'y' })(context);
@@ -70,7 +70,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     });
   });
 
-  test('[FILE17] a call that changes only what is left out is told by its count', async () => {
+  test('[FILE17] a call that changes only left-out files is recorded by their count', async () => {
     const { session, turn } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     await turn(write({ 'node_modules/x': 'x' }));
@@ -79,7 +79,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     expect(second!.payload.leftOut).toEqual({ ignored: { count: 1, paths: ['node_modules'] } });
   });
 
-  test("[FILE21] what a call wrote whose worker was lost is told as that call's", async () => {
+  test('[FILE21] files written by a lost call are attributed to that call', async () => {
     const { seen, loseAfter } = await startRunFiles(kind);
     const { session, work } = await loseAfter(write({ 'half.txt': 'half' }));
     await work();
@@ -92,7 +92,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
   });
 
   test.each(whoseFolders)(
-    '[FILE21] what a lost call wrote in %s folder is joined with what was written from elsewhere since',
+    '[FILE21] files written by a lost call in %s folder are merged with later writes from elsewhere',
     async (whose) => {
       const { turn, loseAfter } = await startRunFiles(kind, { files: await filesOf(whose) });
       await turn(write({ 'a.txt': 'one' }));
@@ -110,7 +110,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     },
   );
 
-  test("[FILE21] what a cancelled call had written is told as that call's, before the next one", async () => {
+  test('[FILE21] files written by a cancelled call are attributed to it before the next call', async () => {
     const { session, turn, cancelAfter } = await startRunFiles(kind);
     await cancelAfter(write({ 'half.txt': 'half' }));
     const [call] = await session.toolCalls();
@@ -122,7 +122,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     });
   });
 
-  test("[FILE21] what a cancelled call had written is told as that call's, however many come next", async () => {
+  test('[FILE21] files written by a cancelled call are attributed to it however many calls follow', async () => {
     const { session, cancelAfter, resultOf } = await startRunFiles(kind);
     await cancelAfter(write({ 'half.txt': 'half' }));
     const [call] = await session.toolCalls();
@@ -131,7 +131,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
   });
 
   test.each(whoseFolders)(
-    '[FILE21] what a cancelled call had written in %s folder is joined with what was written from elsewhere since',
+    '[FILE21] files written by a cancelled call in %s folder are merged with later writes from elsewhere',
     async (whose) => {
       const files = await filesOf(whose);
       const { session, turn, cancelAfter, found, elsewhere } = await startRunFiles(kind, { files });
@@ -151,7 +151,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     },
   );
 
-  test("[FILE21] what a cancelled call had written in a person's folder is told as that call's before a restore", async () => {
+  test("[FILE21] files written by a cancelled call in a person's folder are attributed to it before a restore", async () => {
     const { session, turn, cancelAfter } = await startRunFiles(kind, { files: { cwd: await newFolder() } });
     await turn(write({ 'a.txt': 'one' }));
     await cancelAfter(write({ 'half.txt': 'half' }));
@@ -164,7 +164,7 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
     ]);
   });
 
-  test('[FILE24] a folder that cannot be looked at does not take the outcome of the call away', async () => {
+  test('[FILE24] an unreadable folder does not lose the outcome of the call', async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     await turn(({ folder }) => {
@@ -172,15 +172,15 @@ describe.each(storeKinds)('what calls change, on %s', (kind) => {
       writeFileSync(folder, 'a file in its place');
     });
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'ok' });
-    const told = (await session.transcript()).findLast(({ message }) => message.role === 'tool')!.message.content;
-    expect(JSON.stringify(told)).toContain('not recorded yet');
+    const lastResult = (await session.transcript()).findLast(({ message }) => message.role === 'tool')!.message.content;
+    expect(JSON.stringify(lastResult)).toContain('not recorded yet');
     rmSync(seen().folder);
     mkdirSync(seen().folder);
     await found();
     expect((await session.state()).filesModified['a.txt']).toMatchObject({ change: 'deleted' });
   });
 
-  test('[FILE25] what a call keeps for people is in the log with its outcome, and no rewind drops it', async () => {
+  test('[FILE25] an artifact kept by a call is in the log with its outcome, and no rewind drops it', async () => {
     const { session, turn } = await startRunFiles(kind);
     await turn(({ keepArtifact }) => keepArtifact('report.md', '# One'));
     await turn(({ keepArtifact }) => keepArtifact('report.md', '# Two', { mediaType: 'text/x-notes' }));

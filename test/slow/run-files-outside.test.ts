@@ -13,8 +13,8 @@ import {
 } from '../support/files/start-run-files.ts';
 import { storeKinds } from '../support/stores/stores.ts';
 
-describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
-  test('[FILE20] what nobody here did is told as done outside, before the next call', async () => {
+describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) => {
+  test('[FILE20] unattributed changes are committed as done outside before the next call', async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     writeFileSync(join(seen().folder, 'a.txt'), 'by hand');
@@ -29,7 +29,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
     expect(await found()).toEqual({ 'a.txt': '644 by hand', 'b.txt': '644 two' });
   });
 
-  test('[FILE20] what was done outside is kept before a rewind or another machine takes its place', async () => {
+  test("[FILE20] outside changes are kept before a rewind or another machine's files replace them", async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     await turn(write({ 'a.txt': 'two' }));
@@ -47,7 +47,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test("[FILE20] what somebody does after a cancelled call was looked for is not told as that call's", async () => {
+  test('[FILE20] changes made after a cancelled call was inspected are not attributed to that call', async () => {
     const { session, turn, cancelAfter, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     await cancelAfter(() => undefined);
@@ -59,7 +59,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
   });
 
   test.each(whoseFolders)(
-    '[FILE20] what was seen in %s folder and not told before a crash is not lost to a write from elsewhere',
+    '[FILE20] changes seen in %s folder but not recorded before a crash are not lost to a write from elsewhere',
     async (whose) => {
       const files = await filesOf(whose);
       const { runtime, session, data, turn, found, seen } = await startRunFiles(kind, { files });
@@ -81,7 +81,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
     },
   );
 
-  test('[FILE27] what somebody writes during a call is joined with what the call wrote, and is there for the next', async () => {
+  test("[FILE27] a write from elsewhere during a call is merged with the call's changes before the next call", async () => {
     const { session, turn, found } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     await turn(async (context) => {
@@ -104,7 +104,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
     });
   });
 
-  test('[FILE27] of a file that both wrote the worktree has the newest, and the other is told and kept', async () => {
+  test('[FILE27] when both wrote the same file, the worktree keeps its own version, and the other is reported and kept', async () => {
     const { session, turn, found } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     let written = 0;
@@ -121,7 +121,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
   });
 
   test.each(whoseFolders)(
-    '[FILE27] a lost call that runs again in %s folder finds what was written from elsewhere since, and what it left',
+    '[FILE27] a lost call that runs again in %s folder finds later writes from elsewhere and its own leftovers',
     async (whose) => {
       const { turn, loseAfter, set, seen } = await startRunFiles(kind, { files: await filesOf(whose) });
       await turn(write({ 'a.txt': 'one' }));
@@ -144,7 +144,7 @@ describe.each(storeKinds)('what others do meanwhile, on %s', (kind) => {
     },
   );
 
-  test("[FILE27] in a person's own folder, what was written from elsewhere is put beside what the person did", async () => {
+  test("[FILE27] in a person's own folder, writes from elsewhere are added beside the person's changes", async () => {
     const own = await newFolder();
     const { session, turn, found } = await startRunFiles(kind, { files: { cwd: own } });
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));

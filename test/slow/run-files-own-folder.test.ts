@@ -7,7 +7,7 @@ import { contentOf, eventsOf, newFolder, startRunFiles, write } from '../support
 import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
-  test('[FILE23] calls work there, what the person does counts, and forks are elsewhere', async () => {
+  test("[FILE23] calls work there, the person's changes count, and forks work elsewhere", async () => {
     const own = await newFolder();
     writeFileSync(join(own, 'a.txt'), 'mine');
     const { runtime, session, turn, sessionAt, seen } = await startRunFiles(kind, { files: { cwd: own } });
@@ -38,7 +38,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(seen().folder).toBe(own);
   });
 
-  test('[FILE23] one session at a time: another is refused there and below, until the first is closed', async () => {
+  test('[FILE23] one session at a time: another is rejected there and in subfolders until the first is closed', async () => {
     const own = await newFolder();
     mkdirSync(join(own, 'below'));
     const { agent, runtime, session, resultOf, sessionAt } = await startRunFiles(kind, { files: { cwd: own } });
@@ -71,7 +71,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(readdirSync(own)).toEqual(['a.txt']);
   });
 
-  test('[FILE23] a session that is closed leaves what another has put in the folder meanwhile', async () => {
+  test('[FILE23] closing a session keeps what another session has put in the folder meanwhile', async () => {
     const own = await newFolder();
     const bound = join(own, '.perdure', 'bound.json');
     const { session } = await startRunFiles(kind, { files: { cwd: own } });
@@ -82,7 +82,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(readdirSync(dirname(bound))).toEqual(['bound.json']);
   });
 
-  test('[FILE23] a folder that is gone is not made anew, and nothing is told as deleted', async () => {
+  test('[FILE23] a missing folder is not recreated, and nothing is recorded as deleted', async () => {
     const own = join(await newFolder(), 'own');
     mkdirSync(own);
     const { session, turn, resultOf, found } = await startRunFiles(kind, { files: { cwd: own } });
@@ -95,7 +95,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(await eventsOf(session, 'files.snapshotted')).toHaveLength(2);
   });
 
-  test('[FILE23] whoever is opened again works there when all others are closed, and not while one works further up', async () => {
+  test('[FILE23] a reopened session works there once all others are closed, but not while one works in a parent folder', async () => {
     const own = await newFolder();
     const below = join(own, 'below');
     mkdirSync(below);
@@ -114,7 +114,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(seen().folder).toBe(below);
   });
 
-  test('[FILE23] a folder in which another session works further down is refused', async () => {
+  test('[FILE23] a folder is rejected while another session works in a subfolder', async () => {
     const own = await newFolder();
     mkdirSync(join(own, 'further', 'down'), { recursive: true });
     const { agent, runtime, session } = await startRunFiles(kind, { files: { cwd: join(own, 'further', 'down') } });
@@ -126,7 +126,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     await runtime.sessions.open({ agent, files: { cwd: own } });
   });
 
-  test('[FILE22, FILE23] the root of the file system is refused', async () => {
+  test('[FILE22, FILE23] the root of the file system is rejected', async () => {
     const { runtime } = await startRunFiles(kind);
     for (const files of [{ cwd: '/' }, { from: '/' }]) {
       await expect(runtime.sessions.open({ files })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -134,7 +134,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(existsSync('/.perdure/bound.json')).toBe(false);
   });
 
-  test('[FILE23] a folder with the store in it is refused', async () => {
+  test('[FILE23] a folder that contains the store is rejected', async () => {
     const folder = await newFolder();
     const runtime = await openRuntime({ store: `sqlite:${join(folder, 'perdure.db')}` });
     onTestFinished(() => runtime.close());
@@ -146,7 +146,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     }
   });
 
-  test("[FILE28] a restore changes a person's folder at once, and what the person did is in the log before", async () => {
+  test("[FILE28] a restore changes a person's folder at once, after the person's changes are in the log", async () => {
     const own = await newFolder();
     writeFileSync(join(own, 'a.txt'), 'zero');
     mkdirSync(join(own, 'node_modules'));
@@ -167,7 +167,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
   });
 
-  test("[FILE28] a restore during a run in a person's folder waits for nobody, and the next call finds it", async () => {
+  test("[FILE28] a restore during a run in a person's folder returns at once, and the next call finds it", async () => {
     const own = await newFolder();
     const { session, turn, found } = await startRunFiles(kind, { files: { cwd: own } });
     await turn(write({ 'a.txt': 'one' }));
@@ -181,7 +181,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(await found()).toEqual({ 'a.txt': '644 one' });
   });
 
-  test("[FILE28] a run that begins while a person's folder is being restored waits for that, and so does a restore for it", async () => {
+  test("[FILE28] a run that begins while a person's folder is restored waits for the restore, and vice versa", async () => {
     const own = await newFolder();
     const { agent, runtime, data, session, turn, work, sessionAt, set } = await startRunFiles(kind, {
       files: { cwd: own },
@@ -215,7 +215,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(contentOf(own)).toEqual({ 'a.txt': '644 one' });
   });
 
-  test('[FILE29] another machine, even one of the same name, has the files in a folder of its own', async () => {
+  test('[FILE29] another machine, even one of the same name, has the files in its own folder', async () => {
     const own = await newFolder();
     const { session, data, machine, turn, elsewhere, sessionAt, seen } = await startRunFiles(kind, {
       files: { cwd: own },
@@ -230,7 +230,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(seen().folder).toBe(own);
   });
 
-  test("[FILE11] a link in the place of the runtime's own folder is not followed", async () => {
+  test("[FILE11] a link that replaces the runtime's own folder is not followed", async () => {
     const [own, elsewhere] = [await newFolder(), await newFolder()];
     symlinkSync(elsewhere, join(own, '.perdure'));
     const { agent, runtime } = await startRunFiles(kind);

@@ -21,14 +21,14 @@ const markFile = ({ folder }: Place): string => join(dirname(folder), 'own-mark'
 const readMark = (place: Place) => JSON.parse(readFileSync(markFile(place), 'utf8'));
 const writeMark = (place: Place, mark: unknown): void => writeFileSync(markFile(place), JSON.stringify(mark));
 
-/** Where something is that was in the way of a restore. */
+/** Where a restore moved a file that was in its way. */
 const aside = ({ folder }: Place, name: string): string => {
   const all = join(dirname(folder), 'aside');
   return join(all, ...readdirSync(all), name);
 };
 
 describe.each(storeKinds)('the files of a point, on %s', (kind) => {
-  test('[FILE18] sessions have folders of their own, for files and for what is temporary', async () => {
+  test('[FILE18] each session has its own worktree and its own temporary folder', async () => {
     const { agent, runtime, turn, sessionAt, seen } = await startRunFiles(kind);
     const other = await sessionAt(runtime, (await runtime.sessions.open({ agent })).id);
     await turn(write({ 'a.txt': 'of one' }));
@@ -40,7 +40,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect(lstatSync(dirname(seen().folder)).mode & 0o077).toBe(0);
   });
 
-  test('[FILE19] another machine, a fork and a rewind have the files of exactly that point', async () => {
+  test('[FILE19] another machine, a fork and a rewind have exactly the files of the point', async () => {
     const { runtime, session, turn, found, elsewhere, sessionAt } = await startRunFiles(kind);
     const there = await elsewhere();
     await turn((context) => {
@@ -64,7 +64,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
   });
 
-  test('[FILE19] a restore that broke off is begun again', async () => {
+  test('[FILE19] an interrupted restore is started again', async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     const [from] = readMark(seen()).trees;
@@ -76,7 +76,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect((await eventsOf(session, 'files.snapshotted')).length).toBe(2);
   });
 
-  test('[FILE20] what somebody did in a worktree after a restore broke off is kept and told', async () => {
+  test('[FILE20] changes made in a worktree after an interrupted restore are kept and reported', async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     const [from] = readMark(seen()).trees;
@@ -87,7 +87,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['mine.txt']]);
   });
 
-  test("[FILE19] a restore that broke off in a person's own folder is finished, beside what the person did since", async () => {
+  test("[FILE19] an interrupted restore in a person's own folder is finished, beside the person's later changes", async () => {
     const own = await newFolder();
     const { session, turn, found, resultOf } = await startRunFiles(kind, { files: { cwd: own } });
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
@@ -105,7 +105,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
   });
 
-  test('[FILE11] a link in the place of the worktree is not followed', async () => {
+  test('[FILE11] a link that replaces the worktree is not followed', async () => {
     const { session, turn, resultOf, seen } = await startRunFiles(kind);
     const elsewhere = await newFolder();
     writeFileSync(join(elsewhere, 'precious.txt'), 'mine');
@@ -119,7 +119,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     await expect(session.files.read('precious.txt')).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' });
   });
 
-  test('[FILE19] a rewind counts also where the worker died between the outcome of a call and its note of it', async () => {
+  test("[FILE19] a rewind takes effect even if the worker died between a call's outcome and marking its worktree", async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     const before = readMark(seen());
@@ -130,7 +130,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect(await found()).toEqual({ 'a.txt': '644 one' });
   });
 
-  test('[FILE19] a rewind counts also where a call was cancelled that had written', async () => {
+  test('[FILE19] a rewind takes effect even if a cancelled call had written files', async () => {
     const { session, turn, found, cancelAfter } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     await cancelAfter(write({ 'a.txt': 'half' }));
@@ -139,7 +139,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['a.txt']]);
   });
 
-  test("[FILE8] what no snapshot holds and is in the way of a session's own files is moved beside its worktree", async () => {
+  test("[FILE8] a file that is in no snapshot and in the way of a session's own files is moved beside its worktree", async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'logs/run.log': 'small', 'b.txt': 'one' }));
     await turn(({ folder }) => {
@@ -150,7 +150,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect(lstatSync(aside(seen(), 'logs/run.log')).size).toBe(40 * 1024 * 1024);
   });
 
-  test('[FILE8] an ignored file is not lost to a restore of a point that has one of its name', async () => {
+  test('[FILE8] an ignored file survives a restore of a point that has a file of that name', async () => {
     for (const cwd of [undefined, await newFolder()]) {
       const { session, turn, found, seen, resultOf } = await startRunFiles(kind, { ...(cwd && { files: { cwd } }) });
       await turn(write({ '.env': 'one' }));
@@ -170,7 +170,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
   });
 
   test.each(['a link', 'a file'])(
-    "[FILE8] %s in the place of the runtime's own folder does not keep the files of a point away",
+    "[FILE8] %s in place of the runtime's own folder does not block the files of a point",
     async (what) => {
       const { session, turn, found, seen } = await startRunFiles(kind);
       await turn(write({ 'a.txt': 'one' }));
@@ -187,15 +187,18 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     },
   );
 
-  test.skipIf(process.getuid?.() === 0)('[FILE8] so is what nobody may read (root may read all)', async () => {
-    const { session, turn, found } = await startRunFiles(kind);
-    await turn(write({ 'closed/a.txt': 'one', 'fixed/b.txt': 'one' }));
-    await turn(({ folder }) => {
-      chmodSync(join(folder, 'closed'), 0);
-      chmodSync(join(folder, 'fixed/b.txt'), 0);
-      chmodSync(join(folder, 'fixed'), 0o555);
-    });
-    await session.rewind({ to: { turn: 1 } });
-    expect(await found()).toEqual({ 'closed/a.txt': '644 one', 'fixed/b.txt': '644 one' });
-  });
+  test.skipIf(process.getuid?.() === 0)(
+    '[FILE8] an unreadable file in the way is moved beside the worktree (root can read everything)',
+    async () => {
+      const { session, turn, found } = await startRunFiles(kind);
+      await turn(write({ 'closed/a.txt': 'one', 'fixed/b.txt': 'one' }));
+      await turn(({ folder }) => {
+        chmodSync(join(folder, 'closed'), 0);
+        chmodSync(join(folder, 'fixed/b.txt'), 0);
+        chmodSync(join(folder, 'fixed'), 0o555);
+      });
+      await session.rewind({ to: { turn: 1 } });
+      expect(await found()).toEqual({ 'closed/a.txt': '644 one', 'fixed/b.txt': '644 one' });
+    },
+  );
 });

@@ -42,7 +42,7 @@ const ask = async (url: string, key: string | undefined, path: string, body?: un
   return response.json();
 };
 
-test('[HTTP10] the first start shows a key once; runs are answered; a signal stops it and the next start goes on', async () => {
+test('[HTTP10] the first start shows a key once and answers runs; after a signal stops it, the next start continues', async () => {
   const folder = await newFolder();
   const first = await serve(folder, '--port', '0');
   expect(first.key).toMatch(/^pdk_local\./);
@@ -63,11 +63,11 @@ test('[HTTP10] the first start shows a key once; runs are answered; a signal sto
   expect(await ask(second.url, first.key, `/v1/sessions/${id}`)).toMatchObject({ id });
 });
 
-test('[START2] where the usual port is taken it takes the next and says so, and one that was asked for is told as taken', async () => {
+test('[START2] serve moves to the next port when the default port is taken and says so, but fails when a requested port is taken', async () => {
   const folder = await newFolder();
   const taken = createServer();
   taken.listen(4730, '127.0.0.1');
-  await once(taken, 'listening').catch(() => undefined); // somebody else may have it
+  await once(taken, 'listening').catch(() => undefined); // another process may hold it
   onTestFinished(() => void taken.close());
   const refused = await serve(folder, '--port', '4730');
   expect(refused.url).toBe('ended with 2');
@@ -81,7 +81,7 @@ test('[START2] where the usual port is taken it takes the next and says so, and 
   expect((await stat(kept)).mode & 0o777).toBe(0o600);
 });
 
-test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and sends spans where it is told to', async () => {
+test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and sends spans to the configured receiver', async () => {
   const collector = await startCollector();
   const cwd = await newFolder();
   const child = startPerdure(['serve', '--json', '--port', '0'], {
@@ -111,7 +111,7 @@ test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and send
   expect(collector.spans().map(({ name }) => name)).toContain('invoke_agent demo');
 });
 
-test('[HTTP10] of two first starts at once one shows a key, and that is the one there is', async () => {
+test('[HTTP10] of two simultaneous first starts one shows a key, and it is the only key', async () => {
   const folder = await newFolder();
   const both = await Promise.all([serve(folder, '--port', '0'), serve(folder, '--port', '0')]);
   const shown = both.flatMap(({ key }) => key ?? []);
@@ -119,7 +119,7 @@ test('[HTTP10] of two first starts at once one shows a key, and that is the one 
   expect(await ask(both[0].url, shown[0], '/v1/me')).toMatchObject({ member: 'local', role: 'admin' });
 });
 
-test('[HTTP10, WORKER3] a signal in the middle of a run hands it back, and the next start finishes it', async () => {
+test('[HTTP10, WORKER3] a signal in the middle of a run releases the run, and the next start finishes it', async () => {
   const folder = await newFolder();
   const first = await serve(folder, '--port', '0');
   const { id } = await ask(first.url, first.key, '/v1/sessions', { agent: { name: 'demo' } });
@@ -141,7 +141,7 @@ test('[HTTP10, WORKER3] a signal in the middle of a run hands it back, and the n
   expect(await types(idle)).not.toContain('tool.failed');
 });
 
-test('[WORKER2, WORKER3, WORKER11] perdure worker is listed and tells of its health until a signal ends it', async () => {
+test('[WORKER2, WORKER3, WORKER11] perdure worker is listed and reports its health until a signal ends it', async () => {
   const cwd = await newFolder();
   const worker = startPerdure(['worker', '--health', '0', '--concurrency', '3'], { cwd });
   onTestFinished(() => void worker.kill('SIGKILL'));

@@ -9,7 +9,7 @@ import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 
 const program = fileURLToPath(new URL('./sse-server.ts', import.meta.url));
 
-/** A server that can be killed and started again at the same address, with a session to follow. */
+/** A server that can be killed and restarted on the same address, with a session to follow. */
 export class ServerProcess {
   readonly key: string;
   readonly session: string;
@@ -58,12 +58,12 @@ export class ServerProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Of the whole process, as the system counts it. */
+  /** The resident memory of the whole process, as the system counts it. */
   residentBytes(): number {
     return this.#statusBytes(/^VmRSS:\s+(\d+)/m);
   }
 
-  /** The most that it ever was. */
+  /** The peak resident memory of the process. */
   peakBytes(): number {
     return this.#statusBytes(/^VmHWM:\s+(\d+)/m);
   }
@@ -73,7 +73,10 @@ export class ServerProcess {
     return 1024 * Number(kilobytes);
   }
 
-  /** What is held: the least in use after several collections of garbage, as what was just answered is let go of a moment later. */
+  /**
+   * The memory in use: the minimum after several garbage collections, because finished responses are released a moment
+   * later.
+   */
   async usedBytes(): Promise<number> {
     let least = Infinity;
     for (let collection = 0; collection < 10; collection++) {
@@ -86,7 +89,7 @@ export class ServerProcess {
     return least;
   }
 
-  /** Once, however often the server is killed meanwhile. */
+  /** Appends exactly once, however often the server is killed meanwhile. */
   async append(content: string, idempotencyKey: string): Promise<void> {
     for (;;) {
       try {
@@ -107,7 +110,7 @@ export class ServerProcess {
         throw new Error(`${answer.status} ${text}`, { cause: answer.status });
       } catch (error) {
         if (typeof (error as Error).cause === 'number') throw error;
-        await sleep(50); // it is being started again
+        await sleep(50); // the server is restarting
       }
     }
   }

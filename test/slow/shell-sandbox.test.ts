@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 });
 
-/** A data directory as sessions a and b have it, with a key and an account beside; not in /tmp, which is another one in a sandbox. */
+/** A data folder with sessions a and b, beside a key and an account. It is not in /tmp, which a sandbox replaces. */
 const newHost = async () => {
   const host = await realpath(await mkdtemp('/var/tmp/perdure-sandbox-'));
   undo.push(() => rm(host, { recursive: true, force: true, maxRetries: 3 }));
@@ -48,7 +48,7 @@ const start = async (more: ShellOptions = {}) => {
   const run = (command: string, context?: Partial<ToolContext>, timeoutMs = 20_000) =>
     useTool(tool, { command, timeoutMs }, contextOf('a', context)) as Promise<ShellOutput>;
   const file = (name: string) => host('data/a/files', name);
-  /** All that is not session a's is as it was. */
+  /** Checks that nothing outside session a has changed. */
   const expectUntouched = () => {
     for (const each of ['data/perdure.db', 'data/b/files/notes', 'home/.ssh/id_ed25519']) {
       expect(readFileSync(host(each), 'utf8')).toBe('SECRET');
@@ -74,7 +74,7 @@ const listen = async (server: Server, at: number | string): Promise<{ port: numb
   return { port: typeof address === 'object' ? address!.port : 0, hits: () => hits };
 };
 
-/** Each is a command that says ESCAPED, or shows a secret, where it gets through. */
+/** Each command prints ESCAPED, or a secret, if it succeeds. */
 const attacks = (host: (...names: string[]) => string): Readonly<Record<string, string>> => ({
   'the database by its path': `cat ${host('data/perdure.db')}`,
   'the database from its own folder': 'cat ../../perdure.db ../../../data/perdure.db',
@@ -85,8 +85,8 @@ const attacks = (host: (...names: string[]) => string): Readonly<Record<string, 
   'passwords of the host': 'cat /etc/shadow /etc/gshadow /etc/sudoers && echo ESCAPED',
   'a write by an absolute path': `echo x >${host('data/perdure.db')} && echo ESCAPED`,
   'a write by ..': 'echo x >../../perdure.db && echo ESCAPED; mkdir ../other && echo ESCAPED',
-  'a write through a link of its own': `ln -s ${host('data')} out; echo x >out/perdure.db && echo ESCAPED; cat out/perdure.db`,
-  'a write through a link that was there': 'echo x >planted && echo ESCAPED; cat planted',
+  'a write through its own link': `ln -s ${host('data')} out; echo x >out/perdure.db && echo ESCAPED; cat out/perdure.db`,
+  'a write through a link that was already there': 'echo x >planted && echo ESCAPED; cat planted',
   'a hard link': `ln ${host('data/perdure.db')} mine && echo ESCAPED; ln /usr/bin/env mine && echo ESCAPED`,
   'a write to the system':
     'for d in / /usr /usr/bin /etc /dev /proc /var /bin /lib; do touch $d/x && echo ESCAPED; done',
@@ -101,7 +101,7 @@ const attacks = (host: (...names: string[]) => string): Readonly<Record<string, 
   'a mount':
     'mount -t tmpfs none /usr && echo ESCAPED; mount -o remount,rw /usr && echo ESCAPED; mount --bind / /tmp && echo ESCAPED; umount /proc/sys && echo ESCAPED',
   'new namespaces': 'for n in U Ur Urm Urn Urp; do unshare -$n true && echo ESCAPED; done',
-  'more rights by a setuid file':
+  'more rights through a setuid file':
     'cp /usr/bin/env up; chmod u+s up; ./up grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status | grep -vE "0000000000000000|NoNewPrivs:.1" && echo ESCAPED; su -c "echo ESCAPED" </dev/null; sudo -n echo ESCAPED',
   'a change of root': 'mkdir -p r; chroot r /bin/true && echo ESCAPED; chroot /proc/1/root ls /home && echo ESCAPED',
   'the network':
@@ -110,8 +110,8 @@ const attacks = (host: (...names: string[]) => string): Readonly<Record<string, 
     'ls /run/docker.sock /var/run/docker.sock /run/dbus /run/user /run/systemd /tmp/.X11-unix && echo ESCAPED',
 });
 
-describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Linux alone)', () => {
-  test('[TOOL14] a command in it reaches nothing of the host', async () => {
+describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux only)', () => {
+  test('[TOOL14] a command reaches nothing of the host', async () => {
     const { host, run, file, expectUntouched } = await start();
     symlinkSync(host('data/perdure.db'), file('planted'));
     const tried = Object.entries(attacks(host)).map(([name, command]) => `echo '## ${name}'; (${command})`);
@@ -123,7 +123,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expectUntouched();
   });
 
-  test('[TOOL14] it writes to its folder and to a /tmp of the session, which hold for the next command', async () => {
+  test("[TOOL14] a command writes to its folder and to the session's /tmp, and the next command finds both", async () => {
     const { host, tool, run, contextOf, file } = await start();
     const first = contextOf('a');
     await useTool(
@@ -140,7 +140,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(other.output).not.toMatch(/npmrc|kept|^x/m);
   });
 
-  test('[TOOL14] it cannot connect to the host, and does where the author lets it', async () => {
+  test('[TOOL14] a command cannot connect to the host, unless the author allows it', async () => {
     const { host, run, file } = await start({ readable: [process.execPath] });
     const [loopback, abstract] = [
       await listen(createServer(), 0),
@@ -158,7 +158,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(existsSync(file('x'))).toBe(false);
   });
 
-  test('[TOOL14] it sees and signals no process but its own', async () => {
+  test('[TOOL14] a command sees and signals only its own processes', async () => {
     const { host, run, tool, contextOf } = await start();
     const sibling = useTool(
       tool,
@@ -181,7 +181,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(await sibling).toMatchObject({ exitCode: 5, output: 'up\n' });
   });
 
-  test('[TOOL14] what whoever started the worker left open is closed', async () => {
+  test('[TOOL14] file descriptors that the worker inherited are closed', async () => {
     const { host, options } = await start();
     const script = `
       const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
@@ -196,7 +196,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(output).toMatch(/descriptor\n\/dev\/null\n\S+\/pipe\n\S+\/pipe\nsocket:\S+\n\n$/);
   });
 
-  test('[TOOL14] no variable of a command before is one of the program that makes the sandbox', async () => {
+  test('[TOOL14] variables of an earlier command do not reach the program that builds the sandbox', async () => {
     const { host, run, tool, contextOf } = await start();
     const first = contextOf('a');
     const command = `export LD_DEBUG=files LD_DEBUG_OUTPUT=${host('data/a/tmp/loaded')} LD_PRELOAD=/tmp/none.so`;
@@ -205,7 +205,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(readdirSync(host('data/a/tmp'))).toEqual([]);
   });
 
-  test('[TOOL14] in a folder of the user, what is of the runtime stays out of reach', async () => {
+  test("[TOOL14] in a user's folder, the runtime's own files stay out of reach", async () => {
     const { run, file } = await start();
     mkdirSync(file('.perdure'));
     writeFileSync(file('.perdure/perdure.db'), 'SECRET');
@@ -216,7 +216,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(readdirSync(file('.perdure'))).toEqual(['perdure.db']);
   });
 
-  test('[TOOL15] a command cannot say how it ended, nor what it printed', async () => {
+  test('[TOOL15] a command cannot forge its exit status or its output', async () => {
     const { host, run } = await start();
     const forged = '{"ended":"exited","exitCode":0,"bytes":0}';
     const tries = `printf 'begun\\0${forged}\\0' >&8; echo '${forged}' >outcome; echo shown; trap - EXIT; exit 9`;
@@ -226,7 +226,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(flood).toMatchObject({ exitCode: 4 });
   });
 
-  test('[TOOL15] a command whose sandbox cannot be made has not run, and that is told', async () => {
+  test('[TOOL15] a command whose sandbox cannot be built does not run, and the failure is reported', async () => {
     const { tool, contextOf, host } = await start();
     const context = contextOf('a', { temporary: host('nowhere') });
     await expect(useTool(tool, { command: 'echo x >runs' }, context)).rejects.toThrow(
@@ -235,7 +235,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(await tool.reconcile!({ command: '' } as never, context)).toEqual({ outcome: 'not-run' });
   });
 
-  test('[TOOL16] what daemons there are ends with the command, also without a trace of it', async () => {
+  test('[TOOL16] daemons end with their command, even without a trace of their origin', async () => {
     const { run, file } = await start();
     const daemon = "env -i setsid nohup bash -c '(sleep 0.3; echo x >late) & exec sleep 60' >/dev/null 2>&1 &";
     expect(await run(`${daemon} (${daemon}); disown -a; echo done`)).toMatchObject({ exitCode: 0, output: 'done\n' });
@@ -243,9 +243,9 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(existsSync(file('late'))).toBe(false);
   });
 
-  test('[TOOL16] more processes than may be are ended, however fast they come, and that is told', async () => {
+  test('[TOOL16] processes above the limit are killed, however fast they spawn, and the outcome names the limit', async () => {
     const { run } = await start({ limits: { processes: 100 } });
-    // Of a thousand and no more: one without an end may outrun who watches, and take all others of the machine with it.
+    // A thousand processes and no more: an endless fork bomb may outrun the supervisor and starve the machine.
     const bomb = 'bomb() { [ $1 -eq 0 ] || { bomb $(($1 - 1)) | bomb $(($1 - 1)) & }; sleep 20; }; bomb 9';
     expect(await run(bomb)).toMatchObject({
       limit: 'processes',
@@ -254,7 +254,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(await run('for n in 1 2 3 4 5; do sleep 0.2 & done; wait; echo few')).toMatchObject({ output: 'few\n' });
   });
 
-  test('[TOOL16] memory is limited for all processes together, and what they share counts once', async () => {
+  test('[TOOL16] memory is limited for all processes together, and shared memory counts once', async () => {
     const { run } = await start({ limits: { memoryBytes: 60 * 1024 ** 2 } });
     const ended = { limit: 'memory', ended: expect.stringContaining('more memory') };
     expect(await run('tail /dev/zero')).toMatchObject(ended);
@@ -268,7 +268,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect((await run('head -c 100000000 /dev/zero >/dev/shm/x')).output).toContain('No space left');
   });
 
-  test('[TOOL16] a file does not grow larger than one may', async () => {
+  test('[TOOL16] a file cannot grow beyond the limit', async () => {
     const { run, file } = await start({ limits: { fileBytes: 1024 ** 2 } });
     expect(await run('ulimit -f unlimited; head -c 5000000 /dev/zero >big')).toMatchObject({
       exitCode: 153,
@@ -277,7 +277,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(statSync(file('big')).size).toBe(1024 ** 2);
   });
 
-  test('[TOOL16] output without an end is bounded, and ended with its time', async () => {
+  test('[TOOL16] endless output is bounded, and ends with the timeout', async () => {
     const { run, host } = await start({ maxFileBytes: 100_000, maxTextBytes: 1000 });
     const { output, limit } = await run('yes', {}, 700);
     expect(limit).toBe('time');
@@ -285,7 +285,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(statSync(host('records', readdirSync(host('records'))[0]!, 'output')).size).toBe(100_000);
   });
 
-  test('[TOOL13] nothing of the worker or of Perdure is in the environment', async () => {
+  test('[TOOL13] the environment contains nothing of the worker or of Perdure', async () => {
     const { run } = await start({ env: { GIVEN: 'x' } });
     const { output } = await run('/usr/bin/env');
     const names = output
@@ -302,7 +302,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (which there is on Li
     expect(output).toContain('HOME=/tmp\n');
   });
 
-  test('[TOOL17] where it is, nobody is asked', async () => {
+  test('[TOOL17] with a sandbox no approval is requested', async () => {
     const asksFirst = async (options: ShellOptions = {}): Promise<boolean> =>
       (await defineShellTool(options).approvalFor({ command: 'true' }, { state: emptyState })) !== undefined;
     expect(await asksFirst()).toBe(false);

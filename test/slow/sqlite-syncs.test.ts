@@ -8,7 +8,7 @@ import { afterEach, expect, test } from 'vitest';
 
 const run = promisify(execFile);
 const program = fileURLToPath(new URL('./sync-appender.ts', import.meta.url));
-const hasStrace = process.platform === 'linux'; // no other system has it
+const hasStrace = process.platform === 'linux'; // strace exists only on Linux
 const folders: string[] = [];
 afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
@@ -21,7 +21,7 @@ interface SystemCall {
   readonly endedAt: number;
 }
 
-/** A call that others interleave with stands in two lines of strace's output: `<unfinished ...>` and `<... name resumed>`. */
+/** strace splits an interleaved call into two lines: `<unfinished ...>` and `<... name resumed>`. */
 const callsOf = (trace: string): readonly SystemCall[] => {
   const begun = new Map<string, { text: string; startedAt: number }>();
   return trace.split('\n').flatMap((line, index): SystemCall[] => {
@@ -55,7 +55,7 @@ const traceAppends = async (rounds: number): Promise<readonly SystemCall[]> => {
   return callsOf(await readFile(trace, 'utf8'));
 };
 
-test.skipIf(!hasStrace)('[LOG8] SQLite syncs what it wrote to its log before every acknowledgement', async () => {
+test.skipIf(!hasStrace)('[LOG8] SQLite syncs its write-ahead log before every acknowledgement', async () => {
   const rounds = 60;
   const calls = await traceAppends(rounds);
   const ofLog = calls.filter(({ text }) => /\.db-wal>/.test(text));

@@ -3,7 +3,10 @@ import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerProcess } from './server-process.ts';
 
-/** A reader that leaves at random, comes back with the id of the last event it saw, and notes whatever is not the next one. */
+/**
+ * A reader that disconnects at random, resumes with the id of its last event, and records every event that is not the
+ * next one.
+ */
 export class SseReader {
   readonly #server: ServerProcess;
   readonly wrong: string[] = [];
@@ -21,7 +24,7 @@ export class SseReader {
     }
   }
 
-  /** Until it has seen event `seq`, wants to leave, or is cut off; a cut may be anywhere in a frame. */
+  /** Reads until event `seq`, a planned disconnect, or a broken connection, which may cut a frame anywhere. */
   #connect(seq: number, leaveAt: number): Promise<void> {
     this.connections++;
     const { port, session, key } = this.#server;

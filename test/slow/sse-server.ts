@@ -1,4 +1,4 @@
-/** A server in a process of its own, to be measured and killed. Arguments: the store and the port. */
+/** A server in a separate process, to be measured and killed. Arguments: the store and the port. */
 import '../support/end-with-parent.ts';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

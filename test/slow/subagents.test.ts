@@ -54,7 +54,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     return opened?.type === 'child.opened' ? runtime.sessions.get(opened.payload.session) : undefined;
   };
 
-  test('[SUB1] a subagent works in a session of its own and its usage counts in the parent, with one place for both', async () => {
+  test('[SUB1] a subagent works in its own session, its usage counts in the parent, and both share one place of the worker', async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker({ concurrency: 1, session: started.session.id }).start();
     const result = await (await started.session.send('Go')).result();
@@ -68,7 +68,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(events.filter(({ type }) => type === 'child.ended')).toHaveLength(1);
   });
 
-  test('[SUB1] a child that waits for the budget goes on when that of its parent is raised, within its own', async () => {
+  test("[SUB1] a child that waits for budget continues when its parent's budget is raised, within its own limit", async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker().start();
     await started.session.limit({ tokens: 17_000 });
@@ -85,7 +85,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(limits.slice(1)).toEqual([helperTokens]);
   });
 
-  test('[SUB2] a cancel of the parent ends its children', async () => {
+  test('[SUB2] cancelling the parent ends its children', async () => {
     const started = await start([{ calls: [{ tool: 'stuck', input: {} }] }, { text: 'never' }]);
     await started.runtime.worker().start();
     const run = await started.session.send('Go');
@@ -96,7 +96,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(events.findLast(({ type }) => type === 'run.ended')).toMatchObject({ payload: { status: 'cancelled' } });
   });
 
-  test('[SUB3] whoever looks at the parent learns that its child waits, for what and where', async () => {
+  test('[SUB3] the parent shows that its child waits, for what and in which session', async () => {
     const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
     const { session, runtime } = started;
     await runtime.worker().start();
@@ -112,7 +112,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(await session.summary()).not.toHaveProperty('waiting');
   });
 
-  test('[SUB3] a parent whose worker is gone while its child waits goes on with another', async () => {
+  test("[SUB3] when a parent's worker dies while its child waits, another worker continues the parent", async () => {
     const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
     const first = started.runtime.worker();
     await first.start();
@@ -128,7 +128,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(used).toHaveLength(1);
   });
 
-  test('[SUB4] a parent whose child waits for a person holds no worker, and goes on when the child has ended', async () => {
+  test('[SUB4] a parent whose child waits for a person holds no worker, and continues when the child has ended', async () => {
     const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
     const { session, runtime } = started;
     const run = await session.send('Go');
@@ -150,7 +150,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(after.filter((type) => type === 'child.ended')).toHaveLength(1);
   });
 
-  test('[SUB4, SUB3] a parent tells what its child waits for next', async () => {
+  test('[SUB4, SUB3] a parent shows what its child waits for next', async () => {
     const started = await start([
       { calls: [{ tool: 'guarded', input: {} }] },
       { calls: [{ tool: 'ask', input: { question: 'Which?' } }] },
@@ -171,7 +171,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
   });
 
-  test('[SUB4] a parent that waits goes on when its child is cancelled by somebody', async () => {
+  test('[SUB4] a waiting parent continues when its child is cancelled', async () => {
     const started = await start([{ calls: [{ tool: 'guarded', input: {} }] }, { text: 'Found.' }]);
     const run = await started.session.send('Go');
     await started.runtime.worker().runUntilIdle();
@@ -181,7 +181,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(await started.session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'threw' }]);
   });
 
-  test('[SUB1, RUN6] another worker goes on waiting for the same child', async () => {
+  test('[SUB1, RUN6] after a takeover the new worker waits for the same child', async () => {
     const started = await start([{ calls: [{ tool: 'stuck', input: {} }] }, { text: 'Found.' }]);
     const first = started.runtime.worker();
     await first.start();
@@ -195,7 +195,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
   });
 });
 
-test('[SUB2] a child that was not asked yet when its parent is cancelled is not asked any more', async () => {
+test('[SUB2] a child that has not started when its parent is cancelled never starts', async () => {
   const [asking, cancelled] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const database = newMemoryDatabase();
   const store = openMemoryStore(database);
@@ -237,7 +237,7 @@ test('[SUB2] a child that was not asked yet when its parent is cancelled is not 
   await runtime.close();
 });
 
-/** A parent whose child does what is given, on a store in memory that any number of runtimes can open. */
+/** A parent whose child does what the script says, on an in-memory store that any number of runtimes can open. */
 const family = async (
   childStep: object,
   about: Parameters<typeof subagent>[1] = {},
@@ -267,7 +267,7 @@ const family = async (
   const runtime = await open();
   const session = await runtime.sessions.open({ agent: boss });
   const childId = async () => (await runtime.sessions.list()).sessions.find(({ id }) => id !== session.id)?.id;
-  /** The store of a process that dies as soon as it has ended the run of the parent. */
+  /** The store of a process that dies right after it has ended the parent's run. */
   const dying = (store: Store): Partial<Store> => {
     let isDead = false;
     return {
@@ -282,7 +282,7 @@ const family = async (
   return { runtime, session, open, childId, dying };
 };
 
-test('[SUB2] a child at work ends also when the one who cancelled its parent died on the way', async () => {
+test('[SUB2] a working child ends even if the process that cancelled its parent died midway', async () => {
   const { runtime, session, open, childId, dying } = await family({ calls: [{ tool: 'stuck', input: {} }] });
   await runtime.worker().start();
   await session.send('Go');
@@ -308,7 +308,7 @@ test('[SUB2] a child at work ends also when the one who cancelled its parent die
     .toMatchObject({ payload: { session: child.id, usage: { inputTokens: expect.any(Number) } } });
 });
 
-test('[SUB2] a child that waits for somebody ends also when the one who cancelled its parent died on the way', async () => {
+test('[SUB2] a waiting child ends even if the process that cancelled its parent died midway', async () => {
   const { runtime, session, open, childId, dying } = await family({ calls: [{ tool: 'guarded', input: {} }] });
   const worker = runtime.worker();
   await worker.start();
@@ -324,7 +324,7 @@ test('[SUB2] a child that waits for somebody ends also when the one who cancelle
   expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
 });
 
-test('[SUB2] a call that took too long takes its child with it, and what that used counts', async () => {
+test("[SUB2] a call that times out ends its child, and the child's usage counts", async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
   await runtime.worker().start();
   expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
@@ -334,7 +334,7 @@ test('[SUB2] a call that took too long takes its child with it, and what that us
   expect(ends).toHaveLength(1);
 });
 
-test('[SUB1] what a child used counts once, also when the worker dies before the call has its result', async () => {
+test("[SUB1] a child's usage counts once, even if the worker dies before the call has its result", async () => {
   const { session, open } = await family({ text: 'Found.' });
   let hasFailed = false;
   const runtime = await open((store) => ({
@@ -352,7 +352,7 @@ test('[SUB1] what a child used counts once, also when the worker dies before the
   expect(ends).toHaveLength(1);
 });
 
-/** The store of a process that dies after so many appends, and says so. */
+/** The store of a process that dies after that many appends and reports its death. */
 const dyingAfter =
   (appends: number, onDeath: () => void) =>
   (store: MemoryStore): Partial<MemoryStore> => {
@@ -381,7 +381,7 @@ const briefly = { leaseMs: 100, pollMs: 20 };
 
 describe.each(['before it waits', 'after it was approved'])('a worker that dies %s', (when) => {
   test.each(Array.from({ length: 16 }, (_, index) => index + 1))(
-    '[SUB4] after %i appends leaves a parent and a child that others finish',
+    '[SUB4] after %i appends leaves a parent and a child that other workers finish',
     async (appends) => {
       const { runtime, session, open } = await family({ calls: [{ tool: 'guarded', input: {} }] });
       const run = await session.send('Go');
@@ -410,16 +410,16 @@ describe.each(['before it waits', 'after it was approved'])('a worker that dies 
 });
 
 describe.each(['lives', 'dies then'])(
-  'a child that ends while its parent is told that it waits, by a worker that %s',
+  'a child that ends just as a worker records that it waits, where the worker then %s',
   (fate) => {
     test('[SUB4] is not waited for', async () => {
       const { runtime, session, open, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
-      const told = Promise.withResolvers<void>();
-      let isTold = false;
+      const recorded = Promise.withResolvers<void>();
+      let isRecorded = false;
       const late = await open((store) => ({
         append: async (request) => {
-          if (isTold && fate === 'dies then') throw new Error('dead');
-          if (!isTold && request.events.some(({ type }) => type === 'child.waiting')) {
+          if (isRecorded && fate === 'dies then') throw new Error('dead');
+          if (!isRecorded && request.events.some(({ type }) => type === 'child.waiting')) {
             await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
             const child = await runtime.sessions.get((await childId())!);
             const hasEnded = async () => {
@@ -427,8 +427,8 @@ describe.each(['lives', 'dies then'])(
               return (await Array.fromAsync(child.events())).some(({ type }) => type === 'run.ended');
             };
             await expect.poll(hasEnded, { timeout: 10_000 }).toBe(true);
-            isTold = true;
-            told.resolve();
+            isRecorded = true;
+            recorded.resolve();
           }
           return store.append(request);
         },
@@ -436,7 +436,7 @@ describe.each(['lives', 'dies then'])(
       const run = await session.send('Go');
       const worker = late.worker({ ...briefly, session: session.id });
       await worker.start();
-      await told.promise;
+      await recorded.promise;
       if (fate === 'dies then') await worker.stop();
       await runtime.worker(briefly).start();
       expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
@@ -444,8 +444,8 @@ describe.each(['lives', 'dies then'])(
   },
 );
 
-describe('a session that is stopped while its child is at work', () => {
-  /** The child's call ends when the gate is opened. */
+describe('a session that is stopped while its child works', () => {
+  /** The child's call ends when the gate opens. */
   const gated = async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const wait = defineTool({
@@ -470,7 +470,7 @@ describe('a session that is stopped while its child is at work', () => {
     };
     const childOf = async () => runtime.sessions.get((await childId())!);
     const statuses = async () => [(await session.summary()).status, (await (await childOf()).summary()).status];
-    /** Another process that asks for a pause, with what happens to its first append of one. */
+    /** Pauses the session from another process and intercepts its first pause append. */
     const pauseElsewhere = async (onAppend: (append: () => Promise<unknown>) => Promise<void>) => {
       let isFirst = true;
       const elsewhere = await open((store) => ({
@@ -494,7 +494,7 @@ describe('a session that is stopped while its child is at work', () => {
     return started;
   };
 
-  test('[SUB6] can be paused again where whoever paused it died on the way', async () => {
+  test('[SUB6] can be paused again after the process that paused it died midway', async () => {
     const { session, statuses, letThrough, pauseElsewhere } = await atWork();
     const dying = pauseElsewhere(async (append) => {
       await append();
@@ -506,7 +506,7 @@ describe('a session that is stopped while its child is at work', () => {
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
   });
 
-  test('[SUB6] is paused with a child that it opened meanwhile', async () => {
+  test('[SUB6] is paused together with a child that it opened meanwhile', async () => {
     const { statuses, letThrough, pauseElsewhere, toChild } = await gated();
     await pauseElsewhere(toChild);
     expect(await statuses()).toEqual(['pausing', 'pausing']);
@@ -514,7 +514,7 @@ describe('a session that is stopped while its child is at work', () => {
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
   });
 
-  test('[SUB6] is paused with it at its next safe point, and both go on together', async () => {
+  test('[SUB6] is paused with its child at the next safe point, and both continue together', async () => {
     const { session, childOf, run, statuses, letThrough } = await atWork();
     await session.pause();
     expect(await statuses()).toEqual(['pausing', 'pausing']);
@@ -529,7 +529,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
   });
 
-  test('[SUB6, RUN7] is cut off with it where the pause may not wait', async () => {
+  test('[SUB6, RUN7] is interrupted with its child when the pause may not wait', async () => {
     const { session, run, statuses } = await atWork();
     await session.pause({ withinMs: 0 });
     expect(await statuses()).toEqual(['paused', 'paused']);
@@ -537,7 +537,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
-  test('[SUB6, RUN8] rests while a person has the session', async () => {
+  test('[SUB6, RUN8] keeps its child at rest while a person has the session', async () => {
     const { session, run, statuses, letThrough } = await atWork();
     await session.handoff({ to: 'human' });
     letThrough();
@@ -546,7 +546,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
-  test('[SUB6] stays at rest while the session is paused or a person has it, whatever of both ends first', async () => {
+  test('[SUB6] keeps its child at rest until both the pause and the handoff have ended, in either order', async () => {
     const { session, run, statuses } = await atWork();
     await session.pause({ withinMs: 0 });
     await session.handoff({ to: 'human' });
@@ -560,7 +560,7 @@ describe('a session that is stopped while its child is at work', () => {
   });
 });
 
-test('[SUB6, SUB4] a child that waits is paused with its parent: what it is allowed meanwhile is done after both are resumed', async () => {
+test('[SUB6, SUB4] a waiting child is paused with its parent, and a call approved meanwhile runs after both resume', async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
   const run = await session.send('Go');
   await runtime.worker().runUntilIdle();

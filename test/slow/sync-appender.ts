@@ -1,4 +1,7 @@
-/** Appends in rounds, each begun when the one before was acknowledged, and says so on stdout. Arguments: the store's address, the rounds. */
+/**
+ * Appends in rounds, each after the previous one was acknowledged, and reports each on stdout. Arguments: the store's
+ * address, the rounds.
+ */
 import { writeSync } from 'node:fs';
 import { openRuntime } from '../../src/index.ts';
 

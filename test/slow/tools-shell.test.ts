@@ -24,7 +24,7 @@ const startWith = async (sandbox: 'required' | 'off', more: ShellOptions = {}) =
   const run = (command: string, context: Partial<ToolContext> = {}, timeoutMs = 20_000): Promise<ShellOutput> =>
     useTool(tool, { command, timeoutMs }, newToolContext(work.path, context)) as Promise<ShellOutput>;
   const reconcile = async (context: ToolContext) => tool.reconcile!({ command: '' } as never, context);
-  /** Another process that runs the command. */
+  /** Runs the command from another process. */
   const runElsewhere = (command: string, idempotencyKey: string) => {
     const runner = runScript(`
       const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
@@ -35,18 +35,18 @@ const startWith = async (sandbox: 'required' | 'off', more: ShellOptions = {}) =
     return runner;
   };
   const file = (name: string) => join(work.path, name);
-  /** Whether the one command that there is was asked to end. */
+  /** Whether the only command was asked to end. */
   const isCancelled = () => existsSync(join(records.path, readdirSync(records.path)[0]!, 'cancel'));
   return { work: work.path, records: records.path, tool, run, reconcile, runElsewhere, file, isCancelled };
 };
 
-/** How many processes have this in what they were started with; those that only wait to be noticed do not count. */
+/** How many processes have this text in their command line, not counting zombies. */
 const countRunning = (text: string): number =>
   execFileSync('ps', ['-A', '-ww', '-o', 'stat=,args='], { encoding: 'utf8' })
     .split('\n')
     .filter((line) => line.includes(text) && !line.startsWith('Z') && !line.includes('bash -c')).length;
 
-/** A time to sleep that no other process has. */
+/** A sleep duration that no other process uses. */
 const ownTime = (): string => `1${randomInt(1e8, 1e9)}`;
 
 const untilGo = 'echo begun; echo x >>runs; until [ -e go ]; do sleep 0.05; done; echo ended; exit 7';
@@ -54,7 +54,7 @@ const untilGo = 'echo begun; echo x >>runs; until [ -e go ]; do sleep 0.05; done
 for (const sandbox of ['required', 'off'] as const) {
   const start = (more?: ShellOptions) => startWith(sandbox, more);
   describe(sandbox === 'off' ? 'without a sandbox' : 'in a sandbox', () => {
-    test('[TOOL7] gives the exit code and both streams as they came', async () => {
+    test('[TOOL7] returns the exit code and both streams in order', async () => {
       const { run, work } = await start();
       expect(await run('echo out; echo err >&2; echo more >/dev/stdout; exit 3')).toEqual({
         exitCode: 3,
@@ -67,7 +67,7 @@ for (const sandbox of ['required', 'off'] as const) {
       expect(await run('if')).toMatchObject({ exitCode: 2, output: expect.stringContaining('syntax error') });
     });
 
-    test('[TOOL7] the working folder and the environment hold for the next command, and whatever was kept does no harm', async () => {
+    test('[TOOL7] the working folder and environment carry over to the next command, and no stored value can do harm', async () => {
       const { run, work, tool } = await start({ env: { GIVEN: 'given' } });
       const first = newToolContext(work);
       await useTool(tool, { command: 'mkdir -p a/b; cd a/b; export A="1\n2"; B=2; unset GIVEN; exit 4' }, first);
@@ -84,7 +84,7 @@ for (const sandbox of ['required', 'off'] as const) {
       for (const each of strange) expect((await run('pwd', { kept: each })).output).toBe(`${work}\n`);
     });
 
-    test('[TOOL8] whenever a runner is killed, the command runs once or is known to be unknown', async () => {
+    test('[TOOL8] whenever a runner is killed, the command runs once or its outcome is reported as unknown', async () => {
       const { runElsewhere, reconcile, work, file } = await start();
       for (const trial of [1, 2, 3, 4, 5, 6]) {
         const runner = runElsewhere(`echo x >>${trial}; echo one; sleep 0.1; echo two`, `k${trial}`);
@@ -100,7 +100,7 @@ for (const sandbox of ['required', 'off'] as const) {
       }
     });
 
-    test('[TOOL9] a command that nobody waits for is ended when its lease lapses, and that is told', async () => {
+    test('[TOOL9] a command without a waiting worker is ended when its lease lapses, and the outcome says so', async () => {
       const { runElsewhere, reconcile, work, file } = await start({ leaseMs: 600 });
       const time = ownTime();
       const runner = runElsewhere(`echo begun; sleep ${time} & echo x >runs; wait`, 'k');
@@ -114,7 +114,7 @@ for (const sandbox of ['required', 'off'] as const) {
       });
     });
 
-    test('[TOOL10] a cancel ends everything the command has started, also what left its group and what ignores TERM', async () => {
+    test('[TOOL10] a cancel ends everything the command started, including processes that left its group or ignore TERM', async () => {
       const { run, file } = await start();
       const time = ownTime();
       const cancel = new AbortController();
@@ -127,7 +127,7 @@ for (const sandbox of ['required', 'off'] as const) {
       expect(countRunning(time)).toBe(0);
     });
 
-    test('[TOOL10] a command that takes too long is ended, and what it printed is told', async () => {
+    test('[TOOL10] a command that times out is ended, and its output is reported', async () => {
       const { run } = await start();
       const time = ownTime();
       const output = await run(`trap '' TERM; echo begun; sleep ${time}; sleep ${time}`, {}, 500);
@@ -135,7 +135,7 @@ for (const sandbox of ['required', 'off'] as const) {
       expect(countRunning(time)).toBe(0);
     });
 
-    test('[TOOL10] nothing outlives its command: not in the background, not as a daemon, not as a zombie', async () => {
+    test('[TOOL10] nothing outlives its command: no background process, daemon or zombie', async () => {
       const { run } = await start();
       const time = ownTime();
       const daemon = `(setsid bash -c 'exec >/dev/null 2>&1; sleep ${time} & exit' &)`;
@@ -146,7 +146,7 @@ for (const sandbox of ['required', 'off'] as const) {
       await expect.poll(zombies, { timeout: 20_000 }).toEqual([]);
     });
 
-    test('[TOOL10] when the supervisor is killed the command ends too, and nobody claims to know what it did', async () => {
+    test('[TOOL10] when the supervisor is killed the command ends too, and its outcome is unknown', async () => {
       const { run, reconcile, records, work, file } = await start();
       const time = ownTime();
       let shown = '';
@@ -167,7 +167,7 @@ for (const sandbox of ['required', 'off'] as const) {
   });
 }
 
-test('[TOOL7] what a run keeps of a command is in its log', async () => {
+test('[TOOL7] the log records what a run keeps of a command', async () => {
   const { tool, work } = await startWith('required');
   const calls = ['mkdir a; cd a; export A=1', 'echo "$PWD $A"'];
   const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];
@@ -188,7 +188,7 @@ test('[TOOL7] what a run keeps of a command is in its log', async () => {
   ]);
 });
 
-test('[TOOL8] a worker that takes over follows the running command to its end, with all of its output, and it ran once', async () => {
+test('[TOOL8] a worker that takes over follows the running command to its end with all its output; the command ran once', async () => {
   const { runElsewhere, reconcile, work, file } = await startWith('required');
   const runner = runElsewhere(untilGo, 'k');
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -207,7 +207,7 @@ test('[TOOL8] a worker that takes over follows the running command to its end, w
   expect(await reconcile(newToolContext(work, { idempotencyKey: 'k' }))).toMatchObject({ outcome: 'ok' });
 });
 
-test('[TOOL8] a command that ended while nobody was there is told as it ended', async () => {
+test('[TOOL8] a command that ended without a worker is reported with its real outcome', async () => {
   const { runElsewhere, reconcile, work, records, file } = await startWith('required');
   const runner = runElsewhere(untilGo, 'k');
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -223,7 +223,7 @@ test('[TOOL8] a command that ended while nobody was there is told as it ended', 
   });
 });
 
-test('[TOOL8] however many run the same call at once, its command runs once', async () => {
+test('[TOOL8] a call that many workers run at once starts its command once', async () => {
   const { run, file } = await startWith('required');
   const same = { idempotencyKey: 'same' };
   const outputs = await Promise.all([1, 2, 3].map(() => run('echo x >>runs; echo done', same)));
@@ -231,7 +231,7 @@ test('[TOOL8] however many run the same call at once, its command runs once', as
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
 });
 
-test('[TOOL8] a worker killed in the middle of a run is replaced by one that goes on with its command', async () => {
+test('[TOOL8] when a worker is killed in the middle of a run, its successor continues with the same command', async () => {
   const { work, records, file } = await startWith('required');
   const store = `sqlite:${file('.perdure/log.db')}`;
   const setUp = `
@@ -261,13 +261,16 @@ test('[TOOL8] a worker killed in the middle of a run is replaced by one that goe
     }
     await runtime.close();`);
   undo.push(() => second.kill());
-  let told = '';
-  for (let line = await second.line(); line !== undefined; line = await second.line()) told += line;
-  expect({ told, ...(await second.ended) }).toMatchObject({ code: 0, told: expect.stringContaining('begun\\nended') });
+  let followed = '';
+  for (let line = await second.line(); line !== undefined; line = await second.line()) followed += line;
+  expect({ followed, ...(await second.ended) }).toMatchObject({
+    code: 0,
+    followed: expect.stringContaining('begun\\nended'),
+  });
   expect(readFileSync(file('runs'), 'utf8')).toBe('x\n');
 });
 
-test('[TOOL9] a command outlasts its lease while its runner renews it', async () => {
+test('[TOOL9] a command outlives its first lease while its runner renews it', async () => {
   const { run } = await startWith('required', { leaseMs: 1000 });
   expect(await run('sleep 2; echo done')).toMatchObject({ exitCode: 0, output: 'done\n' });
 });
@@ -285,7 +288,7 @@ test('[TOOL9] a worker that stops leaves its command to the next one', async () 
   expect(await reconcile(context)).toMatchObject({ outcome: 'ok', output: { exitCode: 7 } });
 });
 
-test('[TOOL9] who lost a command to another worker does not end it', async () => {
+test('[TOOL9] a worker that lost a command to another does not end it', async () => {
   const { run, reconcile, work, file, isCancelled } = await startWith('required');
   const lost = new AbortController();
   const running = run(untilGo, { idempotencyKey: 'k', signal: lost.signal }).catch((error) => error);
@@ -300,7 +303,7 @@ test('[TOOL9] who lost a command to another worker does not end it', async () =>
   expect(await running).toMatchObject({ code: 'FENCED' });
 });
 
-test('[TOOL10] a command that deletes its record or stops its supervisor ends all the same', async () => {
+test('[TOOL10] a command that deletes its record or stops its supervisor still ends', async () => {
   const { run } = await startWith('off');
   const time = ownTime();
   await expect(run(`rm -r "$PERDURE_COMMAND"; sleep ${time}`)).rejects.toThrow('is gone');
@@ -312,7 +315,7 @@ test('[TOOL10] a command that deletes its record or stops its supervisor ends al
   expect(countRunning(time)).toBe(0);
 }, 60_000);
 
-test('[TOOL11] of 100 MB the beginning and the end are given back, and where the rest is', async () => {
+test('[TOOL11] of 100 MB the beginning and the end are returned, and where the rest is', async () => {
   const { run, records } = await startWith('required', { maxFileBytes: 256 * 1024 ** 2 });
   const { output, exitCode } = await run('echo first; yes | head -c 100000000; echo last');
   expect(exitCode).toBe(0);
@@ -325,14 +328,14 @@ test('[TOOL11] of 100 MB the beginning and the end are given back, and where the
   expect(statSync(file).size).toBe(100_000_011);
 }, 60_000);
 
-test('[TOOL11] what is kept on disk is bounded too, and text in any encoding is text', async () => {
+test('[TOOL11] output on disk is bounded too, and any encoding is decoded to text', async () => {
   const { run, records } = await startWith('required', { maxFileBytes: 1000, maxTextBytes: 600 });
   const { output } = await run("echo first; head -c 5000000 /dev/zero | tr '\\0' z; printf '\\xff\\xfe'; echo last");
   expect(output).toMatch(/^first\nz+\n\[… 5000013 bytes in all.*\]\nz+\ufffd\ufffdlast\n$/);
   expect(statSync(join(records, readdirSync(records)[0]!, 'output')).size).toBe(1000);
 });
 
-test('[TOOL12] a call without a record on this machine is not known to have run', async () => {
+test('[TOOL12] a call without a record on this machine is not assumed to have run', async () => {
   const { reconcile, work, run } = await startWith('required');
   expect(await reconcile(newToolContext(work))).toMatchObject({ outcome: 'unknown' });
   await run('true', { idempotencyKey: 'k' });
@@ -340,7 +343,7 @@ test('[TOOL12] a call without a record on this machine is not known to have run'
   expect(await reconcile(elsewhere)).toMatchObject({ outcome: 'unknown' });
 });
 
-test('[TOOL13] commands do not see what the worker has in its environment, and no other user what they did', async () => {
+test("[TOOL13] commands do not see the worker's environment, and other users do not see the commands' records", async () => {
   const { run, records } = await startWith('required');
   process.env.SOME_API_KEY = 'secret';
   undo.push(() => delete process.env.SOME_API_KEY);
@@ -353,7 +356,7 @@ test('[TOOL13] commands do not see what the worker has in its environment, and n
   await expect(run('true')).rejects.toThrow('for this user alone');
 });
 
-test('[TOOL13] a command that cannot be one is refused', async () => {
+test('[TOOL13] an invalid command is rejected', async () => {
   const { run } = await startWith('required');
   await expect(run('')).rejects.toThrow('command');
   await expect(run('echo \0')).rejects.toThrow('U+0000');

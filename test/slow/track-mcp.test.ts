@@ -56,7 +56,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
     return client;
   };
 
-  test('[TRACK4] gives what its server gives, and every end of a call is journaled as what it was', async () => {
+  test('[TRACK4] returns what its server returns, and journals every outcome of a call as it was', async () => {
     const session = await newSession();
     const client: Client = session.track(await connect(), {
       echo: { files: (input, output) => ({ [`${input.text}-${output.content.length}`]: 'created' }) },
@@ -86,7 +86,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[TRACK3] is otherwise the client that it was', async () => {
+  test('[TRACK3] otherwise behaves like the original client', async () => {
     const session = await newSession();
     const plain = newClient(mode);
     const client = session.track(plain);
@@ -112,7 +112,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
     expect(await session.toolCalls()).toMatchObject([{ tool: 'echo', status: 'threw' }]);
   });
 
-  test('[TRACK1] calls beside each other all land', async () => {
+  test('[TRACK1] concurrent calls all land', async () => {
     const session = await newSession();
     const client = session.track(await connect());
     const texts = Array.from({ length: 10 }, (_, n) => `text ${n}`);
@@ -122,7 +122,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
   });
 });
 
-test('[TRACK4] a server that dies in a call leaves a failed call, not a running one', async () => {
+test('[TRACK4] a server that dies during a call leaves a failed call, not a running one', async () => {
   const session = await newSession();
   const client = session.track(newClient());
   await client.connect(await overStdio());
@@ -130,7 +130,7 @@ test('[TRACK4] a server that dies in a call leaves a failed call, not a running 
   expect(await session.toolCalls()).toMatchObject([{ tool: 'dies', status: 'threw' }]);
 });
 
-test('[TRACK3] a client that keeps something to itself can still reach it', async () => {
+test('[TRACK3] a client with private fields can still access them', async () => {
   class CountingClient extends Client {
     #calls = 0;
     get calls() {

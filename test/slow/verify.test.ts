@@ -36,10 +36,10 @@ describe.each(storeKinds)('verify on %s', (kind) => {
   const of = (session: Session, column: string, seq: number) =>
     `${column} = (select other.${column} from EVENTS other where other.session = '${session.id}' and other.seq = ${seq})`;
 
-  test('[HASH4] every kind of change by hand is found at its event', async () => {
+  test('[HASH4] every kind of manual change is found at its event', async () => {
     const changes: Record<string, (session: Session) => [seq: number, change: string]> = {
       'another payload': (session) => [4, `${of(session, 'payload', 6)}, ${of(session, 'encoding', 6)}`],
-      'a spilled payload replaced': (session) => [11, `${of(session, 'payload', 3)}, ${of(session, 'encoding', 3)}`],
+      'a replaced spilled payload': (session) => [11, `${of(session, 'payload', 3)}, ${of(session, 'encoding', 3)}`],
       'another salt': (session) => [4, of(session, 'salt', 6)],
       'no salt': () => [4, 'salt = null'],
       'another hash': (session) => [4, of(session, 'hash', 6)],
@@ -50,7 +50,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       'another version': () => [4, 'version = 2'],
       'a run': () => [4, "run = 'run_01jd3v8m9k5x7q2w4e6r8t0y1a'"],
       'an unknown encoding': () => [4, 'encoding = 9'],
-      'bytes said to be compressed': () => [2, 'encoding = 1'],
+      'bytes declared as compressed': () => [2, 'encoding = 1'],
       'the first event': () => [1, 'at = at - 1'],
       'the last event': () => [11, 'at = at + 1'],
     };
@@ -71,21 +71,21 @@ describe.each(storeKinds)('verify on %s', (kind) => {
       ],
       seq: 5,
     },
-    'another time of the head': { change: () => ['sessions', 'at = at + 1000'], seq: 11 },
-    'another last turn': {
+    'a wrong time of the head': { change: () => ['sessions', 'at = at + 1000'], seq: 11 },
+    'a wrong last turn': {
       change: () => ['sessions', `summary = replace(summary, '"lastTurn":5', '"lastTurn":2')`],
       seq: 11,
     },
     'another status': { change: () => ['sessions', `summary = replace(summary, 'active', 'closed')`], seq: 11 },
-    'another status in listings': { change: () => ['sessions', `status = 'paused'`], seq: 11 },
-    'another change in listings': { change: () => ['sessions', 'updated_at = 5'], seq: 11 },
+    'a wrong status in listings': { change: () => ['sessions', `status = 'paused'`], seq: 11 },
+    'a wrong change time in listings': { change: () => ['sessions', 'updated_at = 5'], seq: 11 },
     ...(kind === 'sqlite' && {
-      'another span of changes in listings': { change: () => ['sessions', 'updated_span = 0'] as const, seq: 11 },
+      'a wrong span of changes in listings': { change: () => ['sessions', 'updated_span = 0'] as const, seq: 11 },
     }),
-    'a turn that is not marked': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
+    'a turn without its mark': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
   };
   test.each(Object.entries(besideTheLog))(
-    '[HASH4, FOLD5, QRY4] %s is found, and put right from the log',
+    '[HASH4, FOLD5, QRY4] %s is found, and repaired from the log',
     async (_, { change, seq }) => {
       const { sessions } = runtime.as({ workspace: `beside-${++places}`, member: 'ann', role: 'admin' });
       const session = await talk(sessions);
@@ -125,7 +125,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     }
   });
 
-  test.each(['seq = 99', 'seq = 1', 'count = 9'])('[HASH4] a key whose row says %s is found', async (change) => {
+  test.each(['seq = 99', 'seq = 1', 'count = 9'])('[HASH4] a key whose row has %s is found', async (change) => {
     const fork = await (await talk()).fork({ at: { seq: 5 } });
     await fork.append({ role: 'user', content: 'on' }, { idempotencyKey: 'once' });
     expect(await fork.verify()).toMatchObject({ ok: true });
@@ -133,7 +133,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     expect(await fork.verify()).toMatchObject({ ok: false, bad: { reason: expect.stringContaining('key once') } });
   });
 
-  /** A session whose newest snapshot has a fact, in a store that nobody has open. */
+  /** Makes a session whose newest snapshot holds a fact, in a store that no process has open. */
   const withSnapshots = async (workspace: string) => {
     const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });
     const session = await talk(often.as({ workspace, member: 'ann', role: 'admin' }).sessions);
@@ -143,7 +143,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     return session.id;
   };
 
-  test('[FOLD1] a snapshot that somebody changed is not gone on from', async () => {
+  test('[FOLD1] a tampered snapshot is ignored', async () => {
     const id = await withSnapshots('changed');
     const [right, wrong] = ['{"port":8080}', '{"pont":8080}'].map((text) => Buffer.from(text).toString('base64'));
     await place.edit(
@@ -160,7 +160,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[HASH4, FOLD1] a snapshot that says something else than the log is found, and dropped by a repair', async () => {
+  test('[HASH4, FOLD1] a snapshot that contradicts the log is found, and dropped by a repair', async () => {
     const id = await withSnapshots('snapshots');
     const restarted = await openRuntime({ store: place.address });
     const again = restarted.as({ workspace: 'snapshots', member: 'ann', role: 'admin' }).sessions;
@@ -183,7 +183,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[FAULT1, FOLD1] a snapshot that is none is passed over: it is only a cache', async () => {
+  test('[FAULT1, FOLD1] a malformed snapshot is skipped, because it is only a cache', async () => {
     const often = await openRuntime({ store: place.address, snapshots: { everyEvents: 4, everyBytes: 1e9 } });
     const { id } = await talk(often.sessions);
     await often.close();
@@ -203,7 +203,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     }
   });
 
-  test('[FAULT1, FAULT2] a row that disagrees with its events is STORE_CORRUPT, and leaves the others usable', async () => {
+  test('[FAULT1, FAULT2] a row that disagrees with its events is reported as STORE_CORRUPT, and the other sessions stay usable', async () => {
     const [broken, sound] = [await talk(), await talk()];
     const setBack = (events: string, id: string) =>
       `seq = 4, hash = (select e.hash from ${events} e where e.session = '${id}' and e.seq = 4)`;
@@ -221,7 +221,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[QRY4] a repair does not cover up that the end of a log is missing', async () => {
+  test('[QRY4] a repair does not hide that the end of a log is missing', async () => {
     const { sessions } = runtime.as({ workspace: 'cut', member: 'ann', role: 'admin' });
     const session = await talk(sessions);
     await place.edit((events) => `delete from ${events} where session = '${session.id}' and seq > 8`);
@@ -239,7 +239,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     }
   });
 
-  test('[HASH4] two events exchanged are found at the first of them', async () => {
+  test('[HASH4] two swapped events are found at the first of them', async () => {
     const session = await talk();
     await edit(session, 4, 'seq = 100');
     await edit(session, 6, 'seq = 4');
@@ -247,7 +247,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: false, bad: { seq: 4 } });
   });
 
-  test('[HASH4, FORK1] a change in what a fork inherited is found from the fork too, and one after its point is not its own', async () => {
+  test('[HASH4, FORK1] a change to an inherited event is found from the fork too; a change after the fork point is not', async () => {
     const session = await talk();
     const early = await session.fork({ at: { turn: 1 } });
     const late = await session.fork();
@@ -256,7 +256,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     expect(await early.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FAULT2] a damaged session says so and leaves the others usable', async () => {
+  test('[FAULT2] a damaged session is reported, and the other sessions stay usable', async () => {
     const damaged = await talk();
     const sound = await talk();
     await edit(damaged, 4, 'encoding = 9');
@@ -280,7 +280,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[FAULT2, QRY4] a summary that cannot be read is listed and said, and made anew from the log', async () => {
+  test('[FAULT2, QRY4] a session with an unreadable summary is listed and reported, and its summary is rebuilt from the log', async () => {
     const { sessions } = runtime.as({ workspace: 'summaries', member: 'ann', role: 'admin' });
     const [broken, odd, sound] = [await sessions.open(), await sessions.open({ title: 'odd' }), await sessions.open()];
     const spoil = (id: string, summary: string) =>
@@ -304,7 +304,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[EV2] an event of a release to come is refused with the advice to upgrade', async () => {
+  test('[EV2] an event of a future release is rejected with the advice to upgrade', async () => {
     const session = await talk();
     await edit(session, 11, "type = 'session.invented'");
     const restarted = await openRuntime({ store: place.address });

@@ -70,7 +70,7 @@ const isOf =
   ({ message }: Receiver['received'][number]) =>
     message.type === type;
 
-/** When the log of deliveries says so. */
+/** Waits until the delivery log contains a matching delivery. */
 const deliveryOf = async (runtime: Runtime, webhook: string, isThere: (delivery: Delivery) => boolean) =>
   vi.waitFor(
     async () => {
@@ -84,8 +84,8 @@ const deliveryOf = async (runtime: Runtime, webhook: string, isThere: (delivery:
 
 const isOver = ({ status }: Delivery) => status !== 'pending';
 
-describe('what webhooks hear of', () => {
-  test('[HOOK1, HOOK3] the end of a run, an approval that is asked for and that a session changed, signed, without a word of what was said', async () => {
+describe('events that webhooks receive', () => {
+  test('[HOOK1, HOOK3] include ended runs, requested approvals and changed sessions, signed and without any content', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     const { webhook, secret } = await runtime.webhooks.add({
@@ -120,7 +120,7 @@ describe('what webhooks hear of', () => {
     expect(kept).not.toContain(secretText);
   });
 
-  test('[HOOK1] what happens after it was added, enabled again or asked for it, and nothing before; each as asked for', async () => {
+  test('[HOOK1] begin when the webhook is added, re-enabled or starts asking for them, and are only of the types it asks for', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();
     const runtime = await open({ clock });
@@ -139,12 +139,12 @@ describe('what webhooks hear of', () => {
     expect(await runtime.webhooks.change(webhook.id, { enabled: true })).not.toHaveProperty('disabledAt');
     const last = await endRun(runtime, missed.session.id);
     await receiver.arrived(2);
-    const told = receiver.received.map(({ message }) => message.data.run);
-    expect(told).toEqual([first.run.id, last.run.id]);
-    expect(told).not.toContain(unwanted.run.id);
+    const deliveredRuns = receiver.received.map(({ message }) => message.data.run);
+    expect(deliveredRuns).toEqual([first.run.id, last.run.id]);
+    expect(deliveredRuns).not.toContain(unwanted.run.id);
   });
 
-  test('[HOOK1] a fork tells nothing of what its parent told, also when that is not in the log of deliveries any more', async () => {
+  test('[HOOK1] do not repeat for a fork what its parent caused, even after the delivery log is pruned', async () => {
     const receiver = await startReceiver();
     const store = openMemoryStore();
     const runtime = await open({ store });
@@ -161,7 +161,7 @@ describe('what webhooks hear of', () => {
     expect(receiver.received.map(({ message }) => message.data.run)).toEqual([parent.run.id, own.run.id]);
   });
 
-  test('[HOOK1, FORK6] of the runs that a rewind cancels, too', async () => {
+  test('[HOOK1, FORK6] include the runs that a rewind cancels', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
@@ -169,11 +169,11 @@ describe('what webhooks hear of', () => {
     const session = await runtime.sessions.open({ agent });
     const run = await session.send(secretText);
     await session.rewind({ to: { turn: 0 } });
-    const [told] = await receiver.arrived(1);
-    expect(told!.message.data).toMatchObject({ run: run.id, status: 'cancelled' });
+    const [delivery] = await receiver.arrived(1);
+    expect(delivery!.message.data).toMatchObject({ run: run.id, status: 'cancelled' });
   });
 
-  test('[HOOK1] that a session changes again and again is told once a second, and at last its newest head', async () => {
+  test('[HOOK1] report a session that changes repeatedly once a second, and finally its newest head', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();
     const runtime = await open({ clock });
@@ -188,7 +188,7 @@ describe('what webhooks hear of', () => {
     expect(receiver.received.length).toBeLessThanOrEqual(3);
   });
 
-  test('[HOOK1] a long past before the webhook is skipped', async () => {
+  test('[HOOK1] skip a long history from before the webhook was added', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();
     const store = openMemoryStore();
@@ -214,7 +214,7 @@ describe('what webhooks hear of', () => {
     expect(read).toBeLessThan(300);
   });
 
-  test('[HOOK2] what no hint tells of is found by the sweep, also what happened while nobody dispatched', async () => {
+  test('[HOOK2] are found by the sweep when no hint arrives, even those from before any dispatcher ran', async () => {
     const receiver = await startReceiver();
     const store = overrideStore(openMemoryStore(), { watchWorkspace: () => () => undefined });
     const runtime = await open({ store });
@@ -228,12 +228,12 @@ describe('what webhooks hear of', () => {
     const third = await endRun(runtime, first.session.id);
     dispatching(runtime, { ...soon, sweepMs: 20 });
     await receiver.arrived(1, ({ message }) => message.data.run === third.run.id);
-    // What it was just sending when it was stopped is sent again.
-    const told = new Set(receiver.received.map(({ message }) => message.data.run));
-    expect([...told]).toEqual([first, second, third].map(({ run }) => run.id));
+    // A delivery that was in flight at the stop is sent again.
+    const deliveredRuns = new Set(receiver.received.map(({ message }) => message.data.run));
+    expect([...deliveredRuns]).toEqual([first, second, third].map(({ run }) => run.id));
   });
 
-  test('[WORKER16] a dispatcher that was stopped does not begin again, and says what to do', async () => {
+  test('[WORKER16] a stopped dispatcher refuses to start again, and says what to do', async () => {
     const runtime = await open();
     const dispatcher = dispatching(runtime);
     await dispatcher.stop();
@@ -241,7 +241,7 @@ describe('what webhooks hear of', () => {
     expect(() => dispatcher.start()).toThrow(expect.objectContaining(refusal));
   });
 
-  test('[HOOK2] while there is no webhook changes cost the store next to nothing, and the first one hears all the same', async () => {
+  test('[HOOK2] cost the store next to nothing while there is no webhook, and the first webhook still receives all', async () => {
     const receiver = await startReceiver();
     const beside = openMemoryStore();
     let asked = 0;
@@ -261,7 +261,7 @@ describe('what webhooks hear of', () => {
     expect(got!.message.data.run).toBe(run.id);
   });
 
-  test('[HOOK2] an event that cannot be read is told by what its place says', async () => {
+  test('[HOOK2] describe an unreadable event by its header alone', async () => {
     const receiver = await startReceiver();
     const beside = openMemoryStore();
     const store = overrideStore(beside, {
@@ -291,7 +291,7 @@ const steppingClock = (): Clock & { step(ms: number): void } => {
 };
 
 describe('deliveries', () => {
-  test('[HOOK4, HOOK7] are tried again until they get through, with every attempt kept', async () => {
+  test('[HOOK4, HOOK7] are retried until they succeed, and every attempt is kept', async () => {
     const receiver = await startReceiver((response, _, count) => {
       response.statusCode = count < 3 ? 500 : 204;
       response.end(count < 3 ? `no ${count}` : undefined);
@@ -311,7 +311,7 @@ describe('deliveries', () => {
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([id, id, id]);
   });
 
-  test('[HOOK4] fail after eight tries, each later than the one before', async () => {
+  test('[HOOK4] fail after eight attempts with growing pauses', async () => {
     const receiver = await startReceiver((response) => {
       response.statusCode = 503;
       response.end();
@@ -338,7 +338,7 @@ describe('deliveries', () => {
     expect(waits[6]).toBeGreaterThan(9 * 3_600_000);
   });
 
-  test('[HOOK4] follow no redirect, read 1 kB of an answer without end, and take no longer than they may', async () => {
+  test('[HOOK4] follow no redirect, read 1 kB of an endless response, and respect their timeout', async () => {
     const elsewhere = await startReceiver();
     const redirecting = await startReceiver((response) => response.writeHead(302, { location: elsewhere.url }).end());
     const endless = await startReceiver((response) => {
@@ -367,7 +367,7 @@ describe('deliveries', () => {
     expect(await tested(cut)).toMatchObject({ status: 'failed', error: expect.stringContaining('socket') });
   });
 
-  test('[HOOK4] to one who hangs keep those to others waiting for nothing, however many they are', async () => {
+  test('[HOOK4] to a hanging receiver delay no other receiver, however many there are', async () => {
     const hanging = await startReceiver(() => undefined);
     const receiver = await startReceiver();
     const runtime = await open();
@@ -382,7 +382,7 @@ describe('deliveries', () => {
     expect(hanging.received.length).toBeLessThanOrEqual(4);
   });
 
-  test('[HOOK6] a webhook that answers 410 is disabled at once, and what waits for it is not sent', async () => {
+  test('[HOOK6] a webhook that answers 410 is disabled at once, and its pending deliveries are not sent', async () => {
     const receiver = await startReceiver((response) => {
       response.statusCode = 410;
       response.end();
@@ -401,7 +401,7 @@ describe('deliveries', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('[HOOK6] a webhook that nothing got through to for three days is disabled, one that answered in between is not', async () => {
+  test('[HOOK6] a webhook without a success for three days is disabled, unless it succeeded in between', async () => {
     let isDown = true;
     const receiver = await startReceiver((response) => {
       response.statusCode = isDown ? 500 : 200;
@@ -435,7 +435,7 @@ describe('deliveries', () => {
     expect(enabled).not.toHaveProperty('disabledBecause');
   });
 
-  test('[HOOK7] are sent again under the same id, and listed page by page, newest first', async () => {
+  test('[HOOK7] are resent under the same id, and listed page by page, newest first', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     const { webhook } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
@@ -463,7 +463,7 @@ describe('deliveries', () => {
     await expect(runtime.webhooks.redeliver(first.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
   });
 
-  test('[HOOK3] a secret that was rotated signs no more', async () => {
+  test('[HOOK3] a rotated secret no longer signs', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     const { webhook, secret } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
@@ -477,7 +477,7 @@ describe('deliveries', () => {
     expect(check(secret)).toThrow();
   });
 
-  test('[HOOK3] a secret is sealed where there is a master key, opens by a new one, and keeps nobody without it from anything else', async () => {
+  test('[HOOK3] a secret is sealed where a master key exists and survives its rotation; without the key only the webhook is affected', async () => {
     const receiver = await startReceiver();
     const database = newMemoryDatabase();
     const [first, second] = [1, 2].map(() => randomBytes(32).toString('base64'));
@@ -502,7 +502,7 @@ describe('deliveries', () => {
     expect(await kept()).toContain(unsealed.secret);
   });
 
-  test('[HOOK7] are kept for seven days and the newest 1,000 of a webhook, and those that are still to be sent stay', async () => {
+  test('[HOOK7] are kept for seven days and up to 1,000 per webhook; pending ones are never removed', async () => {
     const hanging = await startReceiver((response) => {
       response.statusCode = 500;
       response.end();
@@ -596,7 +596,7 @@ describe('several dispatchers', () => {
     expect(receiver.received).toHaveLength(8);
   });
 
-  test('[HOOK5] one that is stopped breaks off what it sends, and the next sends it', async () => {
+  test('[HOOK5] a stopped dispatcher aborts what it is sending, and the next one sends it', async () => {
     const receiver = await startReceiver((response, _, count) => {
       if (count > 1) response.end();
     });
@@ -613,7 +613,7 @@ describe('several dispatchers', () => {
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toHaveLength(2);
   });
 
-  test('[HOOK2, HOOK5] one that is killed at any moment leaves nothing undone, and what is sent twice has one id', async () => {
+  test('[HOOK2, HOOK5] a dispatcher killed at any moment loses nothing, and a delivery sent twice keeps its id', async () => {
     const receiver = await startReceiver((response) => void setTimeout(() => response.end(), 30));
     const place = await newStorePlace('sqlite');
     const runtime = await open({ store: place.address });
@@ -648,8 +648,8 @@ describe('several dispatchers', () => {
   });
 });
 
-describe('where webhooks may go', () => {
-  test('[HOOK8] what is not public, not https or holds a password is refused when it is added', async () => {
+describe('allowed webhook addresses', () => {
+  test('[HOOK8] an address that is private, not https or contains a password is rejected when it is added', async () => {
     const runtime = await open({ webhooks: {} });
     const refused = [
       'http://example.org/hooks',
@@ -677,7 +677,7 @@ describe('where webhooks may go', () => {
     expect(await runtime.webhooks.list()).toEqual([webhook]);
   });
 
-  test('[HOOK8] a name that leads to a private address is refused when it is sent to', async () => {
+  test('[HOOK8] a name that resolves to a private address is rejected at delivery', async () => {
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const runtime = await open({ webhooks: { resolve } });
     const { webhook } = await runtime.webhooks.add({ url: 'https://hooks.invalid/', events: ['run.ended'] });
@@ -686,7 +686,7 @@ describe('where webhooks may go', () => {
     expect(attempts[0]!.error).toMatch(/^127\.0\.0\.1 is not a public address/);
   });
 
-  test('[HOOK8] where one of the addresses of a name is private, none is taken', async () => {
+  test('[HOOK8] when one address of a name is private, none is used', async () => {
     const resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '10.0.0.1', family: 4 },
@@ -697,7 +697,7 @@ describe('where webhooks may go', () => {
     expect(attempts[0]!.error).toContain('10.0.0.1 is not a public address');
   });
 
-  test('[HOOK8] what is connected to is the address that was checked: the name is looked up once', async () => {
+  test('[HOOK8] the connection goes to the checked address: the name is resolved once', async () => {
     const receiver = await startReceiver();
     const resolve = vi.fn(async () => [{ address: '127.0.0.1', family: 4 }]);
     const runtime = await open({ webhooks: { ...allowPrivate, resolve } });

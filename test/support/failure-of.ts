@@ -1,11 +1,11 @@
 import type { PerdureError } from '../../src/index.ts';
 
-/** How work fails that must. */
+/** Returns the error of work that must fail. */
 export const failureOf = async (work: Promise<unknown> | (() => unknown)): Promise<PerdureError> => {
   try {
     await (typeof work === 'function' ? work() : work);
   } catch (error) {
     return error as PerdureError;
   }
-  throw new Error('it did not fail');
+  throw new Error('expected the work to fail, but it succeeded');
 };

@@ -1,6 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Minutes long, or most of one: who begins one of them last has the others wait for it. Longest first. */
+/**
+ * Test files that take most of a minute or more, longest first. Starting one of them last would make the whole run
+ * wait for it.
+ */
 const longest = [
   'test/crash/gc.test.ts',
   'test/crash/append.test.ts',
@@ -21,7 +24,10 @@ const placeOf = ({ moduleId }: TestSpecification): number => {
   return place < 0 ? longest.length : place;
 };
 
-/** In the order that vitest knows from the run before, or by size; but first those that are known to be long, which no fresh checkout knows. */
+/**
+ * Runs the known long files first and leaves the rest in vitest's order: by last duration, or by size. A fresh
+ * checkout has no durations.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b));

@@ -14,14 +14,14 @@ import { postgresDurability, sqliteDurability } from '../durability.ts';
 
 interface Bare {
   readonly rows: BareLoop;
-  /** One row that names its parent. */
+  /** Inserts one row that names its parent. */
   fork(child: string, parent: string): Promise<void> | void;
   durability(): Promise<string>;
   close(): Promise<void> | void;
 }
 
 interface BareReader {
-  /** The payloads of so many rows, the newest last. */
+  /** The payloads of the newest `limit` rows, the newest last. */
   payloads(session: string, limit: number): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -92,13 +92,13 @@ const postgres: Bares = {
 
 const bares: Record<EngineName, Bares> = { sqlite, postgres };
 
-/** Opened once, the library leaves its tables, of which the bare one is a copy. */
+/** Opens the library once to create its tables, from which the bare table is copied. */
 const makeOurTables = async ({ address, libraryUrl }: Setting): Promise<void> => {
   const { openRuntime } = (await import(libraryUrl)) as Pick<typeof import('../../../src/index.ts'), 'openRuntime'>;
   await (await openRuntime({ store: address })).close();
 };
 
-/** The limit: nothing but SQL, with rows that were made beforehand. */
+/** The limit: nothing but SQL, with rows made beforehand. */
 export const bare: System = {
   write: async (setting): Promise<Contender> => {
     await makeOurTables(setting);

@@ -1,7 +1,7 @@
 import type { EngineName } from '../../engines/engine.ts';
 import type { System, SystemName } from '../contender.ts';
 
-/** Imports what the system needs, and no other. */
+/** Imports only what the requested system needs. */
 export const importSystem: Record<SystemName, (engine: EngineName, libraryUrl: string) => Promise<System>> = {
   bare: async () => (await import('./bare.ts')).bare,
   perdure: async (_, libraryUrl) => (await import('./perdure.ts')).importPerdure(libraryUrl),

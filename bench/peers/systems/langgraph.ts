@@ -103,7 +103,7 @@ const savers: Record<EngineName, () => Promise<(address: string) => Promise<Save
   postgres: postgresSaver,
 };
 
-/** Its default, `async`, lets the next step begin before the last is kept. */
+/** LangGraph's default, `async`, lets the next step begin before the last one is stored. */
 const durabilityOf: Record<Mode, 'exit' | 'sync'> = { turn: 'exit', step: 'sync' };
 
 const messagesOf = (
@@ -118,7 +118,7 @@ const messagesOf = (
   new AIMessage({ id: randomUUID(), content: answer }),
 ];
 
-/** An agent and its tools as nodes, both of which say what the script has next. */
+/** An agent and its tools as nodes; both return the next messages of the script. */
 const compile = (library: LangGraph, channel: 'whole' | 'delta', checkpointer: unknown, script: Message[]): Graph => {
   const { StateGraph, StateSchema, MessagesAnnotation, MessagesDeltaValue, START, END } = library;
   const next = async (): Promise<State> => ({ messages: [script.shift()!] });
@@ -150,7 +150,7 @@ export const importLangGraph = async (engine: EngineName, channel: 'whole' | 'de
           script.push(...rest);
           return () => graph.invoke({ messages: [question!] }, { ...config, durability: durabilityOf[mode] });
         },
-        // Its way to fork: a checkpoint after one that is there, in the same thread.
+        // LangGraph's way to fork: a new checkpoint after an existing one, in the same thread.
         fork: async () => graph.updateState((await graph.getState(config)).config, { messages: [] }, 'agent'),
         durability,
         close,

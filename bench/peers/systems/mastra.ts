@@ -30,11 +30,11 @@ interface Writable {
   durability(): Promise<string>;
 }
 
-/** Its two stores, by the same words. */
+/** A common interface for Mastra's two stores. */
 interface Stores {
-  /** As its users do. */
+  /** Opened as Mastra's users do. */
   forReading(address: string): Store;
-  /** As durable as ours. */
+  /** Opened as durable as ours. */
   forWriting(address: string): Promise<Writable>;
 }
 
@@ -45,7 +45,7 @@ interface LibsqlClient {
 const id = 'bench';
 const resourceId = 'somebody';
 
-/** What it sets by itself for a file, but for `synchronous`, which it sets to NORMAL. */
+/** The settings that Mastra uses for a file, except `synchronous`, which it sets to NORMAL. */
 const pragmas = [
   'journal_mode=WAL',
   'temp_store=MEMORY',
@@ -64,7 +64,7 @@ const libsqlStores = async (): Promise<Stores> => {
       const client = createClient({ url: urlOf(address), timeout: 5000 });
       const store = new LibSQLStore({ id, client });
       await store.init();
-      // Its pool gives what comes one after another the same connection each time.
+      // The pool gives sequential statements the same connection each time.
       for (const pragma of pragmas) await client.execute(`PRAGMA ${pragma}`);
       const ask = async (name: string) => Object.values((await client.execute(`PRAGMA ${name}`)).rows[0]!)[0];
       return {
@@ -90,7 +90,7 @@ const pgStores = async (): Promise<Stores> => {
 
 const stores: Record<EngineName, () => Promise<Stores>> = { sqlite: libsqlStores, postgres: pgStores };
 
-/** Each step of its loop ends with the result of a call or with the answer. */
+/** Each step of Mastra's loop ends with the result of a call or with the answer. */
 const stepsOf = ({ calls, answer }: Script): readonly object[][] => {
   const steps = calls.map(({ callId: toolCallId, tool: toolName, input: args, output: result }) => ({
     type: 'tool-invocation',
@@ -100,7 +100,7 @@ const stepsOf = ({ calls, answer }: Script): readonly object[][] => {
 };
 
 let lastMs = 0;
-/** It orders messages by their time alone, so each has its own. */
+/** Mastra orders messages by time only, so each message needs a distinct time. */
 const nextTime = (): Date => {
   lastMs = Math.max(Date.now(), lastMs + 1);
   return new Date(lastMs);
@@ -126,13 +126,13 @@ export const importMastra = async (engine: EngineName): Promise<System> => {
       return {
         session: threadId,
         prepare: (turn) => {
-          // Its agents keep a turn as two messages: what was asked, and all that was done about it.
+          // Mastra's agents store a turn as two messages: the question, and everything done about it.
           const script = scriptOf(turn);
           const steps = stepsOf(script);
           const asked = messageOf('user', [{ type: 'text', text: script.question }]);
           const answer = messageOf('assistant', steps.flat());
           if (mode === 'turn') return () => memory.saveMessages({ messages: [asked, answer] });
-          // After each step the message is kept again, with what came to it.
+          // After each step the message is stored again, with the new parts.
           const growing = steps.map((_, at) => ({
             ...answer,
             content: { ...answer.content, parts: steps.slice(0, at + 1).flat() },
@@ -148,7 +148,7 @@ export const importMastra = async (engine: EngineName): Promise<System> => {
     },
     read: async ({ address }: Setting): Promise<Reader> => {
       const store = forReading(address);
-      await store.init(); // else the first question does it
+      await store.init(); // otherwise the first query does it
       const memory = new Memory({ storage: store });
       return {
         read: async ({ session, what, contextTurns }) => {

@@ -3,7 +3,10 @@ import { postgresDurability } from '../durability.ts';
 
 type Library = Pick<typeof import('../../../src/index.ts'), 'openRuntime'>;
 
-/** Its connections to SQLite are in threads of their own: what they set stands in src/stores/sqlite/file/connection.ts, and a test asks them. */
+/**
+ * The connections to SQLite live in threads, so they cannot be asked. src/stores/sqlite/file/connection.ts sets these
+ * values, and a test checks them.
+ */
 const durability = { sqlite: 'WAL, synchronous=FULL', postgres: postgresDurability };
 
 export const importPerdure = async (libraryUrl: string): Promise<System> => {

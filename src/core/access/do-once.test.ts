@@ -27,7 +27,7 @@ const counted = () => {
   return async () => ({ count: ++count });
 };
 
-test('[HTTP3] what was asked with a key is done once within a day, and anew after it', async () => {
+test('[HTTP3] a request with a key runs once within a day, and again after it', async () => {
   const { scope, time } = await newScope();
   const work = counted();
   expect(await doOnce(scope, request, work)).toEqual({ count: 1 });
@@ -37,7 +37,7 @@ test('[HTTP3] what was asked with a key is done once within a day, and anew afte
   expect(await doOnce(scope, request, work)).toEqual({ count: 2 });
 });
 
-test('[HTTP3] what lies longer than a day is removed when something else is done', async () => {
+test('[HTTP3] answers older than a day are removed when another request runs', async () => {
   const { scope, time } = await newScope();
   await doOnce(scope, request, counted());
   time.now += dayMs;
@@ -45,7 +45,7 @@ test('[HTTP3] what lies longer than a day is removed when something else is done
   expect(await scope.records.records(scope.workspace, 'reply', { limit: 10 })).toHaveLength(1);
 });
 
-test('[HTTP3] while the first is under way the second is told so, and nothing is done twice', async () => {
+test('[HTTP3] while the first request is in flight the second gets a conflict, and nothing runs twice', async () => {
   const { scope } = await newScope();
   const begun = Promise.withResolvers<void>();
   const end = Promise.withResolvers<string>();
@@ -61,24 +61,24 @@ test('[HTTP3] while the first is under way the second is told so, and nothing is
 
 test.for([
   ['the store was lost', new PerdureError('STORE_UNAVAILABLE', 'gone')],
-  ['something went wrong that should not', new TypeError('a defect')],
-] as const)('[HTTP3] where %s, nobody knows whether it was done, and it is not done again', async ([, error]) => {
+  ['a defect occurred', new TypeError('a defect')],
+] as const)('[HTTP3] where %s, the outcome is unknown, and the request does not run again', async ([, error]) => {
   const { scope } = await newScope();
   await expect(doOnce(scope, request, () => Promise.reject(error))).rejects.toBe(error);
   await expect(doOnce(scope, request, counted())).rejects.toMatchObject({ code: 'KEY_IN_USE' });
 });
 
-test('[HTTP3] what was refused was not done: the key is free again', async () => {
+test('[HTTP3] a rejected request did not run, so its key is free again', async () => {
   const { scope } = await newScope();
   const refused = new PerdureError('SESSION_NOT_FOUND', 'none');
   await expect(doOnce(scope, request, () => Promise.reject(refused))).rejects.toBe(refused);
   expect(await doOnce(scope, request, counted())).toEqual({ count: 1 });
 });
 
-test('[HTTP3] who came second to one that was refused meanwhile is next', async () => {
+test('[HTTP3] a second request runs when the first was rejected meanwhile', async () => {
   const { scope } = await newScope();
   let isFirst = true;
-  /** The other has written the key a moment before, and has removed it a moment later. */
+  /** The other request wrote the key a moment before, and removes it a moment later. */
   const beaten: Records = {
     record: (...asked) => scope.records.record(...asked),
     records: (...asked) => scope.records.records(...asked),

@@ -27,19 +27,22 @@ describe('an import', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test.each(['text', 5, null, { length: 1 }])('[IN1] of what is no bytes, such as %j, is refused', async (chunk) => {
-    const { runtime } = await exported();
-    const source = async function* () {
-      yield chunk as never;
-    };
-    await expect(runtime.sessions.import(source())).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-      message: expect.stringContaining('bytes'),
-    });
-    await runtime.close();
-  });
+  test.each(['text', 5, null, { length: 1 }])(
+    '[IN1] of a value that is not bytes, such as %j, is rejected',
+    async (chunk) => {
+      const { runtime } = await exported();
+      const source = async function* () {
+        yield chunk as never;
+      };
+      await expect(runtime.sessions.import(source())).rejects.toMatchObject({
+        code: 'INVALID_INPUT',
+        message: expect.stringContaining('bytes'),
+      });
+      await runtime.close();
+    },
+  );
 
-  test('[FAULT1] leaves nothing in the folder for temporary files, also while it goes on', async () => {
+  test('[FAULT1] leaves nothing in the temporary folder, even while it runs', async () => {
     const { runtime, bundle } = await exported();
     const seen: string[][] = [];
     const source = async function* () {
@@ -53,7 +56,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[FAULT1] without a folder for temporary files says which, and what to set', async () => {
+  test('[FAULT1] without a temporary folder says which one is missing, and what to set', async () => {
     const { runtime, bundle } = await exported();
     await rm(folder, { recursive: true });
     const source = async function* () {
@@ -68,7 +71,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN6] ends with its signal while its source keeps it waiting, and its source with it', async () => {
+  test('[BUN6] ends with its signal while its source is stalled, and ends the source too', async () => {
     const { runtime, bundle } = await exported();
     const ending = new AbortController();
     const over = Promise.withResolvers<void>();
@@ -97,7 +100,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN6] ends with its signal and with its runtime while there is much left to be read', async () => {
+  test('[BUN6] ends with its signal and with its runtime while there is much left to read', async () => {
     const { runtime } = await exported();
     const bomb = await bundleBomb({ contents: 8, mebibytes: 32 });
     const ending = new AbortController();
@@ -115,7 +118,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN6] of more than its limits allow is refused, and says which', async () => {
+  test('[BUN6] beyond its limits is rejected, and says which limit', async () => {
     const { runtime, bundle } = await exported();
     const source = async function* (bytes: Uint8Array) {
       yield bytes;
@@ -152,7 +155,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[FAULT1, BUN3] that is refused ends its source and leaves no file open', async () => {
+  test('[FAULT1, BUN3] that is rejected ends its source and leaves no file open', async () => {
     const { runtime, bundle } = await exported();
     bundle[bundle.length >> 1]! ^= 1;
     const open = () => readdirSync('/proc/self/fd').length;

@@ -43,23 +43,23 @@ describe.each(['compressed', 'plain'])('a bundle that is %s', (form) => {
     bundle = form === 'plain' ? zstdDecompressSync(bytes) : bytes;
   });
 
-  test('[BUN3] is taken whole, in any pieces', async () => {
+  test('[BUN3] is accepted as a whole, in any pieces', async () => {
     for (const size of [1, 7, 100, bundle.length]) expect(await isTaken(bundle, size)).toBe(true);
   });
 
-  test('[BUN3] is refused wherever it is cut off', async () => {
+  test('[BUN3] is rejected wherever it is cut off', async () => {
     for (let length = 0; length < bundle.length; length++) {
       expect({ length, isTaken: await isTaken(bundle.subarray(0, length)) }).toEqual({ length, isTaken: false });
     }
   });
 
-  test('[BUN3] is refused whichever bit of it is changed', async () => {
+  test('[BUN3] is rejected whichever bit of it is changed', async () => {
     for (let bit = 0; bit < bundle.length * 8; bit++) {
       expect({ bit, isTaken: await isTaken(flipped(bundle, bit)) }).toEqual({ bit, isTaken: false });
     }
   });
 
-  test('[BUN3] is refused with anything before or behind it', async () => {
+  test('[BUN3] is rejected with anything before or after it', async () => {
     for (const more of ['\ufeff', ' ', '\n', '\0']) {
       expect(await isTaken(Buffer.concat([Buffer.from(more), bundle]))).toBe(false);
       expect(await isTaken(Buffer.concat([bundle, Buffer.from(more)]))).toBe(false);
@@ -71,7 +71,7 @@ test.each([
   ['{"end":', '{ "end":'],
   ['}}\n', '}}\r\n'],
   ['"lines":3', '"lines":3.0'],
-])('[BUN3] a plain bundle with %j at its end written as %j is refused', async (from, to) => {
+])('[BUN3] a plain bundle with %j at its end written as %j is rejected', async (from, to) => {
   const text = zstdDecompressSync(await exported()).toString();
   const at = text.lastIndexOf(from);
   expect(at).toBeGreaterThan(0);
@@ -84,12 +84,12 @@ const refusal = (bytes: Uint8Array): Promise<unknown> =>
     (error: Error) => error.message,
   );
 
-test('[BUN6] a content larger than any that is kept is refused before its bytes come, and the largest is read', async () => {
+test('[BUN6] a content above the limit is rejected before its bytes arrive, and the largest allowed one is read', async () => {
   expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 33 }))).toContain('more than 33554432 bytes');
   expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 32 }))).toContain('its end is missing');
 });
 
-test('[BUN6] a line longer than any is refused, by its bytes', async () => {
+test('[BUN6] a line above the limit is rejected by its byte count', async () => {
   for (const [character, count] of [
     ['x', 36],
     ['\u6f22', 12],
@@ -99,7 +99,7 @@ test('[BUN6] a line longer than any is refused, by its bytes', async () => {
   }
 });
 
-test('[BUN6] a window larger than every reader holds is refused', async () => {
+test('[BUN6] a compression window above the limit is rejected', async () => {
   const plain = zstdDecompressSync(await exported());
   const withWindow = async (log: number): Promise<Uint8Array> => {
     const params = { [constants.ZSTD_c_windowLog]: log, [constants.ZSTD_c_contentSizeFlag]: 0 };
@@ -112,7 +112,7 @@ test('[BUN6] a window larger than every reader holds is refused', async () => {
   expect(await isTaken(await withWindow(24))).toBe(false);
 });
 
-test('[BUN6] of a header with any number of wrong sessions the first alone is told', async () => {
+test('[BUN6] only the first of many invalid sessions in a header is reported', async () => {
   const header = { bundle: 'perdure', version: bundleVersion, sessions: Array.from({ length: 1000 }, () => 1) };
   const reading = Array.fromAsync(readBundle(inPieces(sealedLines([JSON.stringify(header)]), 65_536)));
   await expect(reading).rejects.toMatchObject({

@@ -18,7 +18,7 @@ async function* letters(onEnd = () => {}): AsyncGenerator<string> {
   }
 }
 
-test('[BUN1] a transform whose output ends before its input has finished gives all of it', async () => {
+test('[BUN1] a transform whose output ends before its input has finished yields all of it', async () => {
   const late = echo();
   late._final = (done) => {
     late.push(null);
@@ -28,7 +28,7 @@ test('[BUN1] a transform whose output ends before its input has finished gives a
   expect(late.destroyed).toBe(true);
 });
 
-test('[BUN3] a fault of the source or of the transform ends the iteration with it', async () => {
+test('[BUN3] an error of the source or of the transform ends the iteration with that error', async () => {
   async function* broken(): AsyncGenerator<string> {
     yield 'a';
     throw new Error('the source broke');
@@ -38,7 +38,7 @@ test('[BUN3] a fault of the source or of the transform ends the iteration with i
   await expect(collect(transformed(letters(), faulty))).rejects.toThrow('the transform broke');
 });
 
-test('[BUN3] a reader that stops early lets go of the source, also while it waits for room', async () => {
+test('[BUN3] a reader that stops early releases the source, even during back-pressure', async () => {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const narrow = new Transform({ highWaterMark: 1, transform: (chunk, _encoding, done) => done(null, chunk) });
   for await (const chunk of transformed(letters(resolve), narrow)) {

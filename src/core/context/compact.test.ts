@@ -15,7 +15,7 @@ const addTurns = async (session: Session, from: number, to: number) => {
   }
 };
 
-/** A compaction whose summary is waited for, as a model's is. */
+/** Starts a compaction whose summary is pending, as a model's would be. */
 const beginCompaction = async (session: Session) => {
   const asked = Promise.withResolvers<void>();
   const summary = Promise.withResolvers<string>();
@@ -33,7 +33,7 @@ const beginCompaction = async (session: Session) => {
 const textsOf = (entries: unknown) =>
   (entries as readonly TranscriptEntry[]).map(({ message }) => JSON.stringify(message.content));
 
-test('[CTX7] a summary of turns that were undone while it was made is refused', async () => {
+test('[CTX7] a summary of turns that were undone meanwhile is rejected', async () => {
   const session = await open();
   await addTurns(session, 1, 8);
   const { compaction, summary } = await beginCompaction(session);
@@ -44,7 +44,7 @@ test('[CTX7] a summary of turns that were undone while it was made is refused', 
   expect(await session.context()).toMatchObject({ system: '', messages: { length: 6 } });
 });
 
-test('[CTX7] a summary that goes on from a compaction that is no longer the newest is refused', async () => {
+test('[CTX7] a summary based on a compaction that is no longer the newest is rejected', async () => {
   const session = await open();
   await addTurns(session, 1, 4);
   const { compaction, summary } = await beginCompaction(session);
@@ -54,7 +54,7 @@ test('[CTX7] a summary that goes on from a compaction that is no longer the newe
   expect((await session.context()).system).toContain('the first to be done');
 });
 
-test('[CTX7] a summary is taken when turns after its range were undone or added', async () => {
+test('[CTX7] a summary is accepted when turns after its range were undone or added', async () => {
   const session = await open();
   await addTurns(session, 1, 4);
   const { compaction, summary } = await beginCompaction(session);
@@ -65,7 +65,7 @@ test('[CTX7] a summary is taken when turns after its range were undone or added'
   expect(await session.context()).toMatchObject({ messages: { length: 2 } });
 });
 
-test('[CTX5] what stands before the first turn can be recalled by its key', async () => {
+test('[CTX5] messages before the first turn can be recalled by their key', async () => {
   const session = await open();
   await session.append({ role: 'system', content: 'set up' });
   await addTurns(session, 1, 3);
@@ -76,14 +76,14 @@ test('[CTX5] what stands before the first turn can be recalled by its key', asyn
   await expect(session.recall('turn:-1')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
 });
 
-test('[CTX5] a summary that no context could hold is refused', async () => {
+test('[CTX5] a summary that no context could hold is rejected', async () => {
   const session = await open();
   await addTurns(session, 1, 3);
   const summarize = () => 'x'.repeat(20_001);
   await expect(session.compact({ keepTurns: 1, summarize })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('[CTX5] a summary that would be cut in the middle of a character is cut before it', async () => {
+test('[CTX5] a summary is cut between characters, not inside one', async () => {
   const session = await open();
   for (let pad = 155; pad <= 162; pad++) {
     await session.append({ role: 'user', content: `${'a'.repeat(pad)}😀😀 more` });
@@ -92,7 +92,7 @@ test('[CTX5] a summary that would be cut in the middle of a character is cut bef
   expect((await session.compact({ keepTurns: 1 }))!.summary.isWellFormed()).toBe(true);
 });
 
-test('[CTX5] a further compaction keeps the keys of the calls that left before, and counts those that it does not list', async () => {
+test('[CTX5] a further compaction keeps the keys of earlier calls, and counts the calls it does not list', async () => {
   const session = await open();
   const callsOf = (turn: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ callId: `c${turn}-${index}`, tool: 'read' }));
@@ -125,7 +125,7 @@ test('[CTX5] a further compaction keeps the keys of the calls that left before, 
   expect((await compacted(453))[0]).toBe('turns:1-7');
 });
 
-test('[CTX5] without a summarizer a turn is a line: what was asked, which tools were used, what was answered last', async () => {
+test('[CTX5] without a summarizer a turn becomes one line: the question, the tools used, the last answer', async () => {
   const session = await open();
   const calls = ['a', 'b', 'c'].map((callId, index) => ({ callId, tool: index < 2 ? 'read' : 'edit' }));
   await session.append([
@@ -152,7 +152,7 @@ test('[CTX5] without a summarizer a turn is a line: what was asked, which tools 
   expect(await session.compact()).toBeUndefined();
 });
 
-test.each(['', '  \n '])('[CTX5] an empty summary (%j) is refused', async (summary) => {
+test.each(['', '  \n '])('[CTX5] an empty summary (%j) is rejected', async (summary) => {
   const session = await open();
   await addTurns(session, 1, 3);
   await expect(session.compact({ keepTurns: 1, summarize: () => summary })).rejects.toMatchObject({
@@ -161,7 +161,7 @@ test.each(['', '  \n '])('[CTX5] an empty summary (%j) is refused', async (summa
   expect(await session.context()).toMatchObject({ system: '', messages: { length: 6 } });
 });
 
-test('[CTX5] of an earlier summary that is too long the default one keeps what fits', async () => {
+test('[CTX5] the default summary keeps the part of a long earlier summary that fits', async () => {
   const session = await open();
   await addTurns(session, 1, 4);
   await session.compact({ keepTurns: 1, summarize: () => 'IMPORTANT '.repeat(900) });
@@ -172,7 +172,7 @@ test('[CTX5] of an earlier summary that is too long the default one keeps what f
   expect(summary.length).toBeLessThanOrEqual(8000);
 });
 
-test('[IN1] what a compaction or a context does not know is refused', async () => {
+test('[IN1] unknown options of a compaction or a context are rejected', async () => {
   const session = await open();
   await addTurns(session, 1, 3);
   const wrong = { code: 'INVALID_INPUT' };
@@ -183,7 +183,7 @@ test('[IN1] what a compaction or a context does not know is refused', async () =
   await expect(session.context({ instructions: '\ud800' })).rejects.toMatchObject(wrong);
 });
 
-test('[CTX4, CTX6] a fact pinned in a turn stands in the contexts from the next on', async () => {
+test('[CTX4, CTX6] a fact pinned in a turn appears in contexts from the next turn on', async () => {
   const session = await open();
   await addTurns(session, 1, 1);
   const before = await session.context();
@@ -194,7 +194,7 @@ test('[CTX4, CTX6] a fact pinned in a turn stands in the contexts from the next 
   expect((await session.context()).system).toContain('rule: never push to main');
 });
 
-test('[CTX5] a call that was only tracked can be recalled, with what went in and what came out', async () => {
+test('[CTX5] a call that was only tracked can be recalled, with its input and output', async () => {
   const session = await open();
   await addTurns(session, 1, 1);
   const tools = session.track({
@@ -221,7 +221,7 @@ test('[CTX6] where there is an own part, the context says how to recall it', asy
   expect(await session.recall('own')).toEqual({ count: 42 });
 });
 
-test('[CTX5] a fact and a part of the state are recalled by their names, and what is no key is said to be none', async () => {
+test('[CTX5] a fact and a part of the state are recalled by name, and an unknown key is reported', async () => {
   const session = await open();
   await session.commit((draft) => Object.assign(draft.facts, { port: 8080, 'call:x': 'odd' }));
   expect(await session.recall('fact:port')).toBe(8080);

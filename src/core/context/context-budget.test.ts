@@ -16,7 +16,7 @@ const addTurns = async (session: Session, count: number) => {
 };
 
 describe('the budget of a context', () => {
-  test('[CTX2] a context that cannot hold what must stand is refused, and says how much it needs', async () => {
+  test('[CTX2] a context that cannot hold its mandatory parts is rejected, and says how much it needs', async () => {
     const session = await open();
     await session.commit((draft) => {
       draft.facts.big = 'x'.repeat(8000);
@@ -31,13 +31,13 @@ describe('the budget of a context', () => {
     expect(await session.context({ maxTokens: needed })).toMatchObject({ tokens: needed, messages: { length: 1 } });
   });
 
-  test('[CTX2] a message that opens a turn and is larger than the budget is refused, not sent all the same', async () => {
+  test('[CTX2] an opening message larger than the budget is rejected instead of sent', async () => {
     const session = await open();
     await session.append({ role: 'user', content: 'x'.repeat(4000) });
     await expect(session.context({ maxTokens: 500 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[CTX2, CTX5] of a summary and keys that are too long a share stands, and says how to recall the rest', async () => {
+  test('[CTX2, CTX5] a summary and keys that are too long get a share, and say how to recall the rest', async () => {
     const session = await open();
     for (let turn = 1; turn <= 3; turn++) {
       const calls = Array.from({ length: 100 }, (_, index) => `call-${turn}-${index}`);
@@ -68,7 +68,7 @@ describe('the budget of a context', () => {
   });
 });
 
-test('[CTX2] a result that is larger than the budget is cut in its turn and in the next, and can be recalled whole', async () => {
+test('[CTX2] a result larger than the budget is cut in its turn and in the next, and can be recalled whole', async () => {
   const session = await open();
   const output = 'z'.repeat(500_000);
   const call = { callId: 'c1', tool: 'cat' } as const;
@@ -100,7 +100,7 @@ test('[AGT1] without its agent a session has no context, unless it is given inst
   expect(await session.context({ instructions: 'anyone' })).toMatchObject({ system: 'anyone' });
 });
 
-test('[CTX8] a context marks all that is unverified, pinned or not', async () => {
+test('[CTX8] a context marks every unverified entry, pinned or not', async () => {
   const session = await open();
   await session.append({ role: 'user', content: 'go' });
   await session.commit(

@@ -33,7 +33,7 @@ const expectPaired = (messages: readonly Message[]) => {
   }
 };
 
-/** A loop that is interrupted anywhere: the session it works on, and the calls it has not settled yet. */
+/** A loop that can be interrupted anywhere: its session and its open calls. */
 interface Loop {
   session: Session;
   open: string[];
@@ -107,7 +107,7 @@ const contextWithin = (session: Session, seq: number, maxTokens: number) =>
     return undefined;
   });
 
-test('[CTX2] what a model reads as JSON counts with its escapes', async () => {
+test('[CTX2] the token count of JSON includes its escapes', async () => {
   const coloured = Array.from({ length: 140 }, (_, at) => `\u001b[32m✓\u001b[39m \u001b[2mtest ${at}\u001b[22m`).join(
     '\n',
   );
@@ -128,7 +128,7 @@ test('[CTX2] what a model reads as JSON counts with its escapes', async () => {
   }
 });
 
-test('[LOG9] what a caller does with a message that it was given changes nothing for the next', async () => {
+test('[LOG9] changing a returned message does not affect the next read', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const session = await runtime.sessions.open();
   await session.append({ role: 'user', content: 'hello' });
@@ -144,7 +144,7 @@ test('[LOG9] what a caller does with a message that it was given changes nothing
 });
 
 describe('contexts of random sessions', () => {
-  test('[CTX2, FOLD1] whoever opens the session anew gets the context that its newest point has', async () => {
+  test('[CTX2, FOLD1] a newly opened session has the same context as its newest point', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 3, maxLength: 40 }),
@@ -168,7 +168,7 @@ describe('contexts of random sessions', () => {
     );
   }, 120_000);
 
-  test('[CTX2, CTX3, CTX6] every call has its result and what must stand does, after every crash, fork, rewind and compaction, at every point', async () => {
+  test('[CTX2, CTX3, CTX6] every call has its result and mandatory parts are present, after every crash, fork, rewind and compaction, at every point', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 40 }), async (steps) => {
         const runtime = await openRuntime({ store: openMemoryStore(), snapshots: { everyEvents: 5, everyBytes: 1e9 } });

@@ -15,7 +15,7 @@ const followers: Record<string, (session: Session) => Promise<AsyncGenerator<unk
   },
 };
 
-test('[FAULT3] nobody waits after an event that is not there', async () => {
+test('[FAULT3] following after a missing event fails at once', async () => {
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
   const session = await runtime.sessions.open({ agent: coder });
   const run = await session.send('go');
@@ -28,7 +28,7 @@ test('[FAULT3] nobody waits after an event that is not there', async () => {
   await runtime.close();
 });
 
-test.each(Object.keys(followers))('[WAKE3] a follower of %s that is left while it waits ends at once', async (name) => {
+test.each(Object.keys(followers))('[WAKE3] a waiting follower of %s ends at once when it is left', async (name) => {
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
   const follower = await followers[name]!(await runtime.sessions.open({ agent: coder }));
   const step = follower.next();

@@ -4,7 +4,7 @@ import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { AppendOutcome, AppendRequest } from '../ports/store.ts';
 
-/** A store whose appends to existing sessions are answered by a script, and by the real one when that has run out. */
+/** A store that answers appends to existing sessions from a script, and for real once the script is used up. */
 const scripted = (answers: AppendOutcome[]) => {
   const real = openMemoryStore();
   const asked: AppendRequest[] = [];
@@ -30,7 +30,7 @@ describe('a command', () => {
     expect((await session.summary()).status).toBe('closed');
   });
 
-  test('[LIFE2] is given up after ten decisions, with CONFLICT and what to do', async () => {
+  test('[LIFE2] fails after ten decisions, with CONFLICT and what to do', async () => {
     const { store, asked } = scripted(conflicts(50));
     const session = await (await openRuntime({ store })).sessions.open();
     await expect(session.close()).rejects.toMatchObject({
@@ -40,7 +40,7 @@ describe('a command', () => {
     expect(asked).toHaveLength(10);
   });
 
-  test('[LOG4] names its head when it is a decision and none when it is a fact', async () => {
+  test('[LOG4] names its head if it is a decision, and none if it is a fact', async () => {
     const { store, asked } = scripted([]);
     const session = await (await openRuntime({ store })).sessions.open();
     await session.append({ role: 'user', content: 'a fact' });
@@ -49,20 +49,20 @@ describe('a command', () => {
     expect(asked[0]!.whileStatus).toEqual(['open', 'active', 'pausing']);
   });
 
-  test('[WR1] of a writer that was fenced says that another has taken over', async () => {
+  test('[WR1] of a fenced writer says that another has taken over', async () => {
     const { store } = scripted([{ outcome: 'fenced', epoch: 3 }]);
     const session = await (await openRuntime({ store })).sessions.open();
     await expect(session.pause()).rejects.toMatchObject({ code: 'FENCED', details: { epoch: 3 } });
   });
 
-  test('[WR4] is decided again when the session was in another status, which may be over by then', async () => {
+  test('[WR4] is decided again when the session had another status, which may have passed', async () => {
     const { store, asked } = scripted([{ outcome: 'status', status: 'closed' }]);
     const session = await (await openRuntime({ store })).sessions.open();
     expect(await session.append({ role: 'user', content: 'hello' })).toHaveLength(1);
     expect(asked).toHaveLength(2);
   });
 
-  test('[TRACK2, WR1] that ends calls is decided again when another took them over meanwhile', async () => {
+  test('[TRACK2, WR1] that ends calls is decided again when another writer took them over meanwhile', async () => {
     const answers: AppendOutcome[] = [];
     const { store, asked } = scripted(answers);
     const session = await (await openRuntime({ store, onWarning: () => undefined })).sessions.open();
@@ -93,14 +93,14 @@ describe('a command', () => {
     expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([false, true]);
   });
 
-  test('[KEY1, FAULT2] whose key stands for events that are missing says so, and does not give back fewer', async () => {
+  test('[KEY1, FAULT2] whose key refers to missing events reports so, and does not return fewer', async () => {
     const { store } = scripted([{ outcome: 'duplicate', seq: 1, count: 2 }]);
     const session = await (await openRuntime({ store })).sessions.open();
     const again = session.append({ role: 'user', content: 'hello' }, { idempotencyKey: 'k' });
     await expect(again).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 1 } });
   });
 
-  test('[KEY1, KEY2] is the same for its key when its fields come in another order, and another when a value differs', async () => {
+  test('[KEY1, KEY2] matches its key when its fields come in another order, but not when a value differs', async () => {
     const session = await (await openRuntime({ store: openMemoryStore() })).sessions.open();
     const key = { idempotencyKey: 'k' };
     const [first] = await session.append({ role: 'user', content: 'hello' }, key);

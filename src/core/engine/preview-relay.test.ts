@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** Processes on one store; `sent` is what the first of them told the others. */
+/** Processes on one store; `sent` holds what the first one sent to the others. */
 const start = (count: number) => {
   const database = newMemoryDatabase();
   const sent: string[] = [];
@@ -50,7 +50,7 @@ const write = (previews: Previews, key: SessionKey, text: string, message = 'm1'
 
 const pass = (ms = 100) => vi.advanceTimersByTimeAsync(ms);
 
-test('[RUN20] while nobody elsewhere looks on, nothing of a text leaves its process', async () => {
+test('[RUN20] while no other process listens, no text leaves its process', async () => {
   const { worker, others, sent, shown } = start(2);
   const [key, other] = [newKey(), newKey()];
   looking(worker, key);
@@ -63,7 +63,7 @@ test('[RUN20] while nobody elsewhere looks on, nothing of a text leaves its proc
   expect(sent.filter((text) => text.includes('hail')).length).toBeLessThanOrEqual(3);
 });
 
-test('[RUN20] whoever looks on elsewhere is shown all of it in order, about ten times a second', async () => {
+test('[RUN20] a listener in another process gets all text in order, about ten times a second', async () => {
   const { worker, others, shown } = start(2);
   const key = newKey();
   const look = looking(others[0]!, key);
@@ -79,7 +79,7 @@ test('[RUN20] whoever looks on elsewhere is shown all of it in order, about ten 
   expect(shown().length).toBeLessThanOrEqual(52);
 });
 
-test('[RUN20] who comes in the middle is first shown what there was; nobody is shown anything twice', async () => {
+test('[RUN20] a late listener first gets the text so far, and no listener gets anything twice', async () => {
   const { worker, others } = start(3);
   const key = newKey();
   const looks = [looking(others[0]!, key)];
@@ -107,7 +107,7 @@ test('[RUN20] who comes in the middle is first shown what there was; nobody is s
     expect(look.deltas().at(-1)).toMatchObject({ message: 'm2', offset: 0, text: 'next' });
 });
 
-test('[RUN20] when nobody looks on any more, sending ends within two hails', async () => {
+test('[RUN20] when no process listens any more, sending ends within two hails', async () => {
   const { worker, others, shown } = start(2);
   const key = newKey();
   const look = looking(others[0]!, key);
@@ -126,7 +126,7 @@ test('[RUN20] when nobody looks on any more, sending ends within two hails', asy
   expect(shown()).toHaveLength(before);
 });
 
-test('[RUN20] a text of any size and kind goes through in notes that fit; of one that is too long, the newest, and its offset tells', async () => {
+test('[RUN20] text of any size and kind fits into notes; of a text that is too long the newest part is sent, with its offset', async () => {
   const { worker, others, sent } = start(2);
   const key = newKey();
   const text = '☃\u0000\ud83d\ude00"\n'.repeat(5000);

@@ -7,7 +7,7 @@ import { RunWriter } from './run-writer.ts';
 import type { Scope } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds } from './session-folds.ts';
 
-test('[FOLD6] a run whose fold was replaced by an older one reads what it wrote itself', async () => {
+test('[FOLD6] a run whose fold was replaced by an older one still reads its own writes', async () => {
   const store = openMemoryStore();
   const runtime = await openRuntime({ store });
   const session = await runtime.sessions.open();

@@ -15,7 +15,7 @@ const fail = (problem: unknown): never => {
   throw problem;
 };
 
-/** A store that counts what is read of the log and keeps a list of the snapshots put into it. */
+/** A store that counts reads of the log and lists the snapshots put into it. */
 const counting = (store: RuntimeStore) => {
   const counts = { events: 0 };
   const snapshots: FoldSnapshot[] = [];
@@ -52,7 +52,7 @@ const landed = ({ hash }: SessionFold, events: readonly SessionEvent[]): Landed 
 });
 
 describe('folds of sessions', () => {
-  test('[FOLD6] a fold that was read while others appended does not take the place of a newer one', async () => {
+  test('[FOLD6] a fold that was read during other appends does not replace a newer one', async () => {
     const store = openMemoryStore();
     let reading = Promise.withResolvers<void>();
     let go = Promise.resolve();
@@ -84,7 +84,7 @@ describe('folds of sessions', () => {
     expect((await folds.recent(key)).seq).toBe(before.seq + 2);
   });
 
-  test('[FOLD2] opening reads no more of the log than the policy lets stand behind a snapshot', async () => {
+  test('[FOLD2] opening reads no more events after a snapshot than the policy allows', async () => {
     const { store, counts, snapshots } = counting(openMemoryStore());
     const policy = { everyEvents: 10, everyBytes: 1e9 };
     const { key } = await talk(
@@ -102,13 +102,13 @@ describe('folds of sessions', () => {
     expect(counts.events).toBe(7);
   });
 
-  test('[FOLD2] rewinds that lead to each other across snapshots are followed once each', async () => {
+  test('[FOLD2] rewinds that refer to each other across snapshots are followed once each', async () => {
     const { store, counts } = counting(openMemoryStore());
     const policy = { everyEvents: 10, everyBytes: 1e9 };
     const { session, key } = await talk(store, policy, ['begin']);
     const loops = 12;
     for (let point = 1, loop = 0; loop < loops; loop++) {
-      // One append, so that the snapshot is taken at its end, and both rewinds stand behind it.
+      // One append, so that the snapshot is taken at its end and both rewinds come after it.
       await session.append(Array.from({ length: 12 }, () => ({ role: 'user' as const, content: 'more' })));
       await session.rewind({ to: { seq: point } });
       await session.append({ role: 'user', content: 'once more' });
@@ -120,7 +120,7 @@ describe('folds of sessions', () => {
     expect(counts.events).toBeLessThan(2 * loops * policy.everyEvents);
   });
 
-  test('[FOLD2] a session is opened to its context by one look at its log', async () => {
+  test('[FOLD2] opening a session to its context reads the log once', async () => {
     const database = newMemoryDatabase();
     const snapshots = { everyEvents: 100, everyBytes: 1e9 };
     const texts = Array.from({ length: 150 }, (_, index) => `${index}`);
@@ -140,7 +140,7 @@ describe('folds of sessions', () => {
     expect(looks).toBe(1);
   });
 
-  test('[FOLD2] facts that are appended at once are folded as they come: the log is not read again', async () => {
+  test('[FOLD2] facts appended at once are folded as they come, without reading the log again', async () => {
     const { store, counts } = counting(openMemoryStore());
     const { session, key } = await talk(store, { everyEvents: 1000, everyBytes: 1e9 }, ['first']);
     counts.events = 0;
@@ -153,7 +153,7 @@ describe('folds of sessions', () => {
     expect((await session.summary()).seq).toBe(anew.seq);
   });
 
-  test('[FOLD2, FORK1] a chain of forks, each too short for a snapshot, is opened from a bounded tail too', async () => {
+  test('[FOLD2, FORK1] a chain of forks, each too short for a snapshot, opens from a bounded tail too', async () => {
     const { store, counts } = counting(openMemoryStore());
     const policy = { everyEvents: 10, everyBytes: 1e9 };
     let { session: newest } = await talk(store, policy, []);
@@ -172,7 +172,7 @@ describe('folds of sessions', () => {
     expect(counts.events).toBeLessThan(10);
   });
 
-  test('[FOLD2] large events bring a snapshot sooner', async () => {
+  test('[FOLD2] large events cause a snapshot sooner', async () => {
     const { store, snapshots } = counting(openMemoryStore());
     await talk(
       store,
@@ -199,23 +199,23 @@ describe('folds of sessions', () => {
     expect(counts.events).toBe(1);
   });
 
-  test('[FOLD2] a snapshot that cannot be kept is told and loses nothing', async () => {
+  test('[FOLD2] a snapshot that cannot be stored causes a warning and loses nothing', async () => {
     const store = openMemoryStore();
-    const told: unknown[] = [];
+    const warnings: unknown[] = [];
     const full = new Error('no room');
     const runtime = await openRuntime({
       store: { ...store, putSnapshot: () => Promise.reject(full) },
       snapshots: { everyEvents: 2, everyBytes: 1e9 },
-      onWarning: (problem) => told.push(problem),
+      onWarning: (problem) => warnings.push(problem),
     });
     const session = await runtime.sessions.open();
     await session.append({ role: 'user', content: 'hello' });
     await runtime.close();
-    expect(told).toEqual([full]);
+    expect(warnings).toEqual([full]);
   });
 
-  test('[FOLD2] what keeps a snapshot from being made is told, and the append that it was due after is acknowledged', async () => {
-    const told: unknown[] = [];
+  test('[FOLD2] a failure to make a snapshot causes a warning, and the append before it is still acknowledged', async () => {
+    const warnings: unknown[] = [];
     const unmakeable = new RangeError('Invalid string length');
     const store: RuntimeStore = {
       ...openMemoryStore(),
@@ -226,12 +226,12 @@ describe('folds of sessions', () => {
     const runtime = await openRuntime({
       store,
       snapshots: { everyEvents: 1, everyBytes: 1e9 },
-      onWarning: (problem) => told.push(problem),
+      onWarning: (problem) => warnings.push(problem),
     });
     const session = await runtime.sessions.open();
     expect(await session.append({ role: 'user', content: 'hello' })).toHaveLength(1);
     await runtime.close();
-    expect(told).toEqual([unmakeable, unmakeable]);
+    expect(warnings).toEqual([unmakeable, unmakeable]);
   });
 
   test('[FAULT1] a gap in the log is an error that names the event', async () => {
@@ -244,7 +244,7 @@ describe('folds of sessions', () => {
   });
 
   test.each([3, 4, 50])(
-    '[REW1, FAULT2] a rewind of event 4 to event %i is damaged, where that is not before it',
+    '[REW1, FAULT2] event 4 is damaged if it rewinds to event %i, which is not before it',
     async (to) => {
       const database = newMemoryDatabase();
       const policy = { everyEvents: 1e9, everyBytes: 1e9 };

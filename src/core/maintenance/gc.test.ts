@@ -36,7 +36,7 @@ const two = filesOf({ 'a/b/c': 'two', d: 'same' });
 const loose = filesOf({ 'x/y': 'loose', z: 'same' });
 
 describe('a collection', () => {
-  test('[GC2] keeps all that events name: every snapshot, also of a rewound past, of forks and of artifacts', async () => {
+  test('[GC2] keeps every blob that events name: all snapshots, also of a rewound past, of forks and of artifacts', async () => {
     const { beside, runtime, id, age, has, kept } = await begin();
     const session = await runtime.sessions.get(id);
     const artifact = contentOf('artifact');
@@ -53,15 +53,15 @@ describe('a collection', () => {
     const gone = loose.filter(({ hash }) => !named.has(hash));
     const garbage = { blobs: gone.length, bytes: gone.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     const none = { blobs: 0, bytes: 0 };
-    const told = { named: named.size, young: none, garbage, worktrees: [] };
-    expect(await runtime.gc({ isDryRun: true })).toEqual({ ...told, removed: none });
+    const expected = { named: named.size, young: none, garbage, worktrees: [] };
+    expect(await runtime.gc({ isDryRun: true })).toEqual({ ...expected, removed: none });
     expect(has(loose)).toBe(true);
-    expect(await runtime.gc()).toEqual({ ...told, removed: garbage });
+    expect(await runtime.gc()).toEqual({ ...expected, removed: garbage });
     expect(new Set(kept().keys())).toEqual(named);
-    expect(await runtime.gc()).toEqual({ ...told, garbage: none, removed: none });
+    expect(await runtime.gc()).toEqual({ ...expected, garbage: none, removed: none });
   });
 
-  test('[GC2] keeps what is below a tree whose very bytes are a file too, whichever is met first', async () => {
+  test('[GC2] keeps the contents of a tree whose bytes also occur as a file, whichever is found first', async () => {
     const bytes = one.at(-1)!.bytes.toString();
     for (const disguised of [filesOf({ a: bytes }), filesOf({ z: bytes })]) {
       for (const order of [
@@ -80,7 +80,7 @@ describe('a collection', () => {
     }
   });
 
-  test('[GC2] acts in its own workspace alone', async () => {
+  test('[GC2] affects only its own workspace', async () => {
     const { beside, runtime, age, has } = await begin();
     await put(beside, loose);
     age();
@@ -88,7 +88,7 @@ describe('a collection', () => {
     expect(has(loose)).toBe(true);
   });
 
-  test('[GC2] keeps payloads that are blobs, and tells what it does', async () => {
+  test('[GC2] keeps payload blobs, and reports its progress', async () => {
     const { beside, runtime, id, age } = await begin();
     const session = await runtime.sessions.get(id);
     await session.append({ role: 'user', content: 'x'.repeat(40_000) });
@@ -102,7 +102,7 @@ describe('a collection', () => {
     expect(await beside.readBlob(workspace, emptyTree.hash)).toBeDefined();
   });
 
-  test('[GC3] what was put or asked for within the grace stays, and goes after it', async () => {
+  test('[GC3] keeps a blob that was put or requested within the grace, and removes it afterwards', async () => {
     const { beside, runtime, age, has } = await begin();
     await put(beside, loose);
     age(day - 60_000);
@@ -111,7 +111,7 @@ describe('a collection', () => {
     expect(await runtime.gc({ graceMs: day / 2 })).toMatchObject({ removed: { blobs: loose.length } });
   });
 
-  test("[GC3] the grace is counted by the store's clock", async () => {
+  test("[GC3] measures the grace by the store's clock", async () => {
     const { beside, runtime, has } = await begin((store) =>
       overrideStore(store, { now: async () => Date.now() + 2 * day }),
     );
@@ -121,7 +121,7 @@ describe('a collection', () => {
   });
 });
 
-/** Of a session elsewhere that has these files. */
+/** A bundle of another store's session that has these files. */
 const bundleOf = async (blobs: readonly NewBlob[]) => {
   const { beside, runtime, id } = await begin();
   await put(beside, blobs);
@@ -153,7 +153,10 @@ test('[GC3, BUN5] a collection between the blobs of an import and its events rem
 
 type Step = 'now' | 'findBlobEvents' | 'looseBlobs' | 'hasBlobs' | 'removeBlobs';
 
-/** A collection that another process gets in between of: `interrupt` is done once, just before or after the next call of a step. */
+/**
+ * A collection that another process interrupts: `at` sets work that runs once, just before or after the next call of a
+ * step.
+ */
 const interrupted = async () => {
   let due: { step: Step; when: 'before' | 'after'; work: () => Promise<unknown> } | undefined;
   const take = async (step: Step, when: 'before' | 'after') => {
@@ -183,7 +186,7 @@ const interrupted = async () => {
   return { ...begun, at, wasThere: () => due === undefined };
 };
 
-/** Time has passed by the clock. */
+/** Waits until the clock has advanced. */
 const untilLater = async (): Promise<void> => {
   for (const now = Date.now(); Date.now() <= now + 1; ) await setImmediate();
 };
@@ -193,8 +196,8 @@ const moments = (['now', 'findBlobEvents', 'looseBlobs', 'removeBlobs'] as const
   ['after', step] as const,
 ]);
 
-describe.each(moments)('a collection, and %s %s', (when, step) => {
-  test('[GC3] a snapshot of what lay there unnamed since long: nothing that it names is missing', async () => {
+describe.each(moments)('during a collection, %s %s', (when, step) => {
+  test('[GC3] a snapshot of long unnamed blobs loses none of them', async () => {
     const { beside, runtime, id, age, at, has, wasThere } = await interrupted();
     await put(beside, [...one, ...loose]);
     age();
@@ -208,7 +211,7 @@ describe.each(moments)('a collection, and %s %s', (when, step) => {
     expect(await (await runtime.sessions.get(id)).verify()).toMatchObject({ ok: true });
   });
 
-  test('[GC3] a snapshot that is in the log only when the collection is over', async () => {
+  test('[GC3] a snapshot appended only after the collection loses no blob', async () => {
     const { beside, runtime, id, age, at, has } = await interrupted();
     await put(beside, [...one, ...loose]);
     age();
@@ -218,7 +221,7 @@ describe.each(moments)('a collection, and %s %s', (when, step) => {
     expect(has(one)).toBe(true);
   });
 
-  test('[GC3] a restore to what only the past has, and a fork: both name what the log names already', async () => {
+  test('[GC3] a restore to an old snapshot and a fork lose no blob, because the log already names them', async () => {
     const { beside, runtime, id, age, at, has } = await interrupted();
     const session = await runtime.sessions.get(id);
     await put(beside, [...one, ...two, ...loose]);
@@ -233,7 +236,7 @@ describe.each(moments)('a collection, and %s %s', (when, step) => {
     expect(has([...one, ...two])).toBe(true);
   });
 
-  test('[GC3, BUN5] an import of what lay there unnamed since long', async () => {
+  test('[GC3, BUN5] an import of long unnamed blobs loses none of them', async () => {
     const { beside, runtime, age, at, has, wasThere } = await interrupted();
     const bundle = await bundleOf(one);
     await put(beside, [...one, ...loose]);
@@ -247,7 +250,7 @@ describe.each(moments)('a collection, and %s %s', (when, step) => {
     expect({ wasThere: wasThere(), isKept: has(one) }).toEqual({ wasThere: true, isKept: true });
   });
 
-  test('[GC3] another collection from beginning to end: both together remove what one would', async () => {
+  test('[GC3] another complete collection removes, together with this one, what one would remove', async () => {
     const { beside, runtime, id, age, at, has, kept } = await interrupted();
     const other = await openRuntime({ store: beside });
     await put(beside, [...one, ...loose]);
@@ -265,7 +268,7 @@ describe.each(moments)('a collection, and %s %s', (when, step) => {
   });
 });
 
-describe('a collection of what is incomplete', () => {
+describe('a collection with incomplete data', () => {
   const damage = async (spoil: (store: ReturnType<Awaited<ReturnType<typeof begin>>['kept']>) => void) => {
     const begun = await begin();
     const { beside, id, kept, age } = begun;
@@ -279,7 +282,7 @@ describe('a collection of what is incomplete', () => {
   const inTwo = (path: string): string => ({ 'a/b/c': two[0]!, 'a/b': two[2]!, a: two[3]!, '': two[4]! })[path]!.hash;
 
   test.each(['', 'a', 'a/b', 'a/b/c'])(
-    '[GC4] where %j is missing: session and event are named, and nothing is removed',
+    '[GC4] removes nothing when %j is missing, and names the session and event',
     async (path) => {
       const { runtime, id, kept, before } = await damage((blobs) => blobs.delete(inTwo(path)));
       for (const isDryRun of [true, false]) {
@@ -293,7 +296,7 @@ describe('a collection of what is incomplete', () => {
     },
   );
 
-  test('[GC4] where a tree has other bytes, or none that is a tree: the same', async () => {
+  test('[GC4] removes nothing when a tree has wrong bytes or is not a tree', async () => {
     for (const bytes of [Buffer.from('other'), two[2]!.bytes.subarray(1)]) {
       const { runtime, id, kept, before } = await damage((blobs) => blobs.set(inTwo('a/b'), bytes));
       await expect(runtime.gc()).rejects.toMatchObject({
@@ -304,7 +307,7 @@ describe('a collection of what is incomplete', () => {
     }
   });
 
-  test('[GC4] where an event cannot be read, or only by a release to come: nothing is removed', async () => {
+  test('[GC4] removes nothing when an event is unreadable or of a future release', async () => {
     for (const [code, change] of [
       ['EVENT_DAMAGED', { payload: Buffer.from('{}') }],
       ['EVENT_UNSUPPORTED', { version: 99 }],
@@ -324,7 +327,7 @@ describe('a collection of what is incomplete', () => {
     }
   });
 
-  test('[GC4] a runtime that closes ends it before anything more is removed', async () => {
+  test('[GC4] stops removing when its runtime closes', async () => {
     const { beside, age, runtime, has } = await begin((store) =>
       overrideStore(store, {
         looseBlobs: (...asked) => {

@@ -12,7 +12,7 @@ const hello = JSON.stringify({
   message: { id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hello' }] },
 });
 
-/** A session whose event 2 has this payload, chained as any other. */
+/** A session whose event 2 has this payload, in a valid chain. */
 const withPayload = async (payload: string) => {
   const database = newMemoryDatabase();
   const store = openMemoryStore(database);
@@ -26,14 +26,14 @@ const withPayload = async (payload: string) => {
 
 describe('verify', () => {
   test.each(['{}', 'no JSON', '{"message":"\\u0000"}'])(
-    '[HASH4] names an event whose payload %s does not fit its type, though the chain holds',
+    '[HASH4] names an event whose payload %s does not fit its type, although the chain is valid',
     async (payload) => {
       const { session } = await withPayload(payload);
       expect(await session.verify()).toMatchObject({ ok: false, events: 1, bad: { seq: 2 } });
     },
   );
 
-  test('[HASH3, HASH4] takes a payload that was redacted as it is', async () => {
+  test('[HASH3, HASH4] accepts a redacted payload', async () => {
     const { session, row } = await withPayload('{}');
     const event = row.events.get(2)!;
     if (event.body.kind !== 'bytes') throw new Error('it was redacted before');
@@ -62,7 +62,7 @@ describe('verify', () => {
     return { session: await sessions.get(session.id), kept: database.workspaces.get(workspace)!.blobs, reads };
   };
 
-  test('[VER1] reads each tree and each content that events name once, and without contents the trees alone', async () => {
+  test('[VER1] reads each tree and each content that events name once, and without contents only the trees', async () => {
     const { session, reads } = await withFiles();
     expect(await session.verify()).toMatchObject({ ok: true, events: 6 });
     expect(reads.toSorted()).toEqual(files.map(({ hash }) => hash).toSorted());
@@ -75,7 +75,7 @@ describe('verify', () => {
     ['its tree', () => files.at(-1)!.hash, ''],
     ['a tree below', () => tree('b'), 'a'],
     ['a content', () => files[0]!.hash, 'a/b'],
-  ] as const)('[VER1] names the first event of which %s is missing, or has other bytes', async (_, hash, path) => {
+  ] as const)('[VER1] names the first event with %s missing or not matching its hash', async (_, hash, path) => {
     for (const bytes of [undefined, Buffer.from('other')]) {
       const { session, kept } = await withFiles();
       if (bytes) kept.set(hash(), bytes);
@@ -84,7 +84,7 @@ describe('verify', () => {
     }
   });
 
-  test('[VER1] names a tree that tells another size than its content has, and one that could lead out', async () => {
+  test('[VER1] names a tree with a wrong content size, and one whose names could lead out of the worktree', async () => {
     const content = contentOf('x');
     const row = (name: string, size: number) => `perdure.tree.1\n[["${name}","file",420,"${content.hash}",${size}]]`;
     for (const text of [row('a', 2), row('..', 1)]) {

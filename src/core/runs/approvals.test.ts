@@ -9,7 +9,7 @@ import { openMemoryStore } from '../../testing/memory-store.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { defineAgent } from '../session/agent.ts';
 
-test('[FAULT2] a session that cannot be read does not hide what others wait for', async () => {
+test('[FAULT2] an unreadable session does not hide the approvals of others', async () => {
   const database = newMemoryDatabase();
   const model = scriptedModel(defineScript({ name: 'asking', steps: [{ calls: [{ tool: 'ask', input: {} }] }] }));
   const ask = defineTool({ name: 'ask', input: z.object({}), approval: true, execute: () => 'done' });

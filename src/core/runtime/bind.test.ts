@@ -36,7 +36,7 @@ const begin = async (...agents: Agent[]) => {
 const note = (value: unknown) => (draft: { own: object }) => Object.assign(draft.own, { note: value });
 
 describe('a bound agent', () => {
-  test('[AGT1] of the same version with another schema is refused', async () => {
+  test('[AGT1] of the same version with another schema is rejected', async () => {
     const { session, reopened } = await begin(one);
     await session.commit(note('text'));
     const other = await reopened(changed);
@@ -47,7 +47,7 @@ describe('a bound agent', () => {
     expect((await (await reopened(one)).commit(note('more')))!.delta).toHaveLength(1);
   });
 
-  test('[AGT1, FOLD5] is what a listing shows, also after a rewind across its binding and in forks', async () => {
+  test('[AGT1, FOLD5] is shown in listings, also after a rewind across its binding and in forks', async () => {
     const { runtime, session } = await begin(one, two);
     const shown = async () => [
       (await session.summary()).agent?.version,
@@ -66,7 +66,7 @@ describe('a bound agent', () => {
     expect((await unbound.summary()).agent).toBeUndefined();
   });
 
-  test('[PROV3, AGT1] brings the own part over with the lowest provenance that was in it', async () => {
+  test('[PROV3, AGT1] migrates the own part with the lowest provenance found in it', async () => {
     const { session } = await begin(one, two);
     await session.append({ role: 'user', content: 'x' });
     await session.commit(note('from the web'), { by: 'model', provenance: 'unverified' });
@@ -75,7 +75,7 @@ describe('a bound agent', () => {
     expect(migrated).toMatchObject({ origin: { kind: 'migrate' }, provenance: 'unverified' });
   });
 
-  test('[STATE5] whose schema turns out to wait for something is refused then', async () => {
+  test('[STATE5] whose schema turns out to be asynchronous is rejected then', async () => {
     const slow = defineAgent({
       name: 'slow',
       version: 1,
@@ -91,7 +91,7 @@ describe('a bound agent', () => {
     });
   });
 
-  test('[STATE5] its schema checks and changes nothing', async () => {
+  test('[STATE5] has a schema that validates without changing values', async () => {
     const state = z.object({ port: z.coerce.number().default(7), name: z.string().trim().optional() });
     const agent = defineAgent({ name: 'lax', version: 1, state });
     const { session } = await begin(agent);
@@ -102,7 +102,7 @@ describe('a bound agent', () => {
 });
 
 describe('a new session', () => {
-  test('[CARRY1] takes over from another by its id too', async () => {
+  test('[CARRY1] can carry over from another session by its id', async () => {
     const { runtime, session } = await begin(one);
     await session.commit((draft) => Object.assign(draft.facts, { port: 80 }));
     const next = await runtime.sessions.open({ carryFrom: session.id });
@@ -112,7 +112,7 @@ describe('a new session', () => {
     });
   });
 
-  test('[IN1] what is no agent is refused', async () => {
+  test('[IN1] rejects a value that is not an agent', async () => {
     const { session } = await begin(one);
     for (const agent of [undefined, null, 'coder', { name: 'coder', version: 1 }]) {
       expect(await failure(() => session.bind(agent as never))).toMatchObject({ code: 'INVALID_INPUT' });

@@ -12,28 +12,28 @@ const begin = async () => {
   return { runtime, session: await runtime.sessions.open({ agent: coder }) };
 };
 
-interface Given {
+interface MutableValue {
   v: number;
 }
 
-const noted = (given: Given): MessageInput => ({
+const noted = (given: MutableValue): MessageInput => ({
   role: 'assistant',
   content: [{ type: 'text', text: 'hm', provider: { given: [given] as never } }],
 });
-const called = (given: Given): MessageInput => ({
+const called = (given: MutableValue): MessageInput => ({
   role: 'assistant',
   content: [{ type: 'tool-call', callId: 'c2', tool: 't', input: given as never }],
 });
-const result = (given: Given): MessageInput => ({
+const result = (given: MutableValue): MessageInput => ({
   role: 'tool',
   content: [{ type: 'tool-result', callId: 'c1', tool: 't', outcome: 'ok', output: given as never }],
 });
 
 test.each([
-  ['what a provider noted', noted],
+  ["a provider's metadata", noted],
   ['the input of a call', called],
   ['the output of a call', result],
-])('[KEY1] %s counts as it was at the append, in the event, the log and for the key', async (_, message) => {
+])('[KEY1] %s counts as it was at the append, in the event, the log and the key', async (_, message) => {
   const { session } = await begin();
   await session.append({ role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', tool: 't', input: null }] });
   const given = { v: 1 };
@@ -61,16 +61,19 @@ test('[KEY1] an input counts as it was when it was sent', async () => {
   expect((await session.send(content(), { idempotencyKey: 'k' })).id).toBe(run.id);
 });
 
-test.each(['files', 'artifacts'] as const)('[KEY1, FILE37] bytes for %s count as they were given', async (where) => {
-  const { session } = await begin();
-  const bytes = Buffer.from('one');
-  const keeping = where === 'files' ? session.files.write('a', bytes) : session.artifacts.keep('a', bytes);
-  bytes.write('two');
-  await keeping;
-  expect(Buffer.from(await session[where].read('a')).toString()).toBe('one');
-});
+test.each(['files', 'artifacts'] as const)(
+  '[KEY1, FILE37] bytes for %s count as they were at the call',
+  async (where) => {
+    const { session } = await begin();
+    const bytes = Buffer.from('one');
+    const keeping = where === 'files' ? session.files.write('a', bytes) : session.artifacts.keep('a', bytes);
+    bytes.write('two');
+    await keeping;
+    expect(Buffer.from(await session[where].read('a')).toString()).toBe('one');
+  },
+);
 
-test('[AUD1] what a privileged verb does is what the audit log says it was asked for', async () => {
+test('[AUD1] a privileged verb uses the arguments that the audit log records, even if the caller changes them meanwhile', async () => {
   const { runtime } = await begin();
   const member = { id: 'ann', role: 'viewer' as const };
   const adding = runtime.members.add(member);
@@ -78,7 +81,7 @@ test('[AUD1] what a privileged verb does is what the audit log says it was asked
   expect(await adding).toMatchObject({ id: 'ann' });
 });
 
-test('[KEY1, AUD1] so is what lies deeper in its options', async () => {
+test('[KEY1, AUD1] nested options of a privileged verb count as they were at the call', async () => {
   const { runtime } = await begin();
   const asked = { areas: ['sessions'] as 'sessions'[] };
   const creating = runtime.keys.create(asked);
@@ -86,7 +89,7 @@ test('[KEY1, AUD1] so is what lies deeper in its options', async () => {
   expect((await creating).key.areas).toEqual(['sessions']);
 });
 
-test('[IN6] of messages an append takes 1,000, and says so to who has more', async () => {
+test('[IN6] an append takes at most 1,000 messages, and its error states the limit', async () => {
   const { session } = await begin();
   const messages = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }) as const);
   await expect(session.append(messages(1001))).rejects.toMatchObject({

@@ -31,7 +31,7 @@ interface Target {
 
 const beside = (needed: object, options: object | null) => (options && { ...needed, ...options }) as never;
 
-/** Every public call that takes options, with what it needs beside them. */
+/** Every public call that takes options, with its other arguments. */
 const calls: Record<string, (target: Target, options: never) => unknown> = {
   openRuntime: (_, options) => openRuntime(beside({ store: openMemoryStore() }, options)),
   'openRuntime, snapshots': (_, options) => openRuntime({ store: openMemoryStore(), snapshots: options }),
@@ -86,7 +86,7 @@ const calls: Record<string, (target: Target, options: never) => unknown> = {
   'run.ended': ({ run }, options) => run.ended(options),
 };
 
-test.each(Object.keys(calls))('[IN1] %s refuses options that it does not know, and null', async (name) => {
+test.each(Object.keys(calls))('[IN1] %s rejects unknown options, and null', async (name) => {
   const target = await begin();
   const { seq } = await target.session.summary();
   for (const options of [{ idempotencykey: 'x' }, null]) {
@@ -98,7 +98,7 @@ test.each(Object.keys(calls))('[IN1] %s refuses options that it does not know, a
   await target.runtime.close();
 });
 
-test('[IN1] a definition with a field that is misspelt is refused, and the field is named', () => {
+test('[IN1] a definition with a misspelt field is rejected, and the field is named', () => {
   expect(() => defineAgent({ name: 'a', version: 1, instruction: 'x' } as never)).toThrow(/"instruction"/);
   expect(() => defineAgent({ name: 'a', version: 1, policies: { maxStep: 1 } } as never)).toThrow(/"maxStep"/);
   expect(() => defineTool({ name: 'a', input, execute: () => 1, timeoutMS: 5 } as never)).toThrow(/"timeoutMS"/);
@@ -106,7 +106,7 @@ test('[IN1] a definition with a field that is misspelt is refused, and the field
   expect(() => defineTool(null as never)).toThrow(expect.objectContaining({ code: 'TOOL_INVALID' }));
 });
 
-test('[IN1] what a state begins with is held to its schema, by the compiler too', () => {
+test('[IN1] an initial state must fit its schema, which the compiler checks too', () => {
   const state = z.object({ status: z.enum(['draft', 'placed']) });
   // @ts-expect-error a status that there is not
   const wrong = () => defineAgent({ name: 'a', version: 1, state, initial: { status: 'shipped' } });
@@ -114,7 +114,7 @@ test('[IN1] what a state begins with is held to its schema, by the compiler too'
   expect(defineAgent({ name: 'a', version: 1, state, initial: { status: 'draft' } }).initial.status).toBe('draft');
 });
 
-test('[IN1] values that are none are refused', async () => {
+test('[IN1] invalid values are rejected', async () => {
   const { runtime, session, run } = await begin();
   const wrong = { code: 'INVALID_INPUT' };
   for (const lastTurns of [Number.NaN, -1, 1.5, '1']) {
@@ -140,10 +140,10 @@ test('[IN1] values that are none are refused', async () => {
   await runtime.close();
 });
 
-test('[WORKER14] what no worker can keep to is refused with what to write', async () => {
+test('[WORKER14] out-of-range worker options are rejected with the valid range', async () => {
   const { runtime } = await begin();
   const dayMs = 86_400_000;
-  const cases: readonly (readonly [options: WorkerOptions, told: string])[] = [
+  const cases: readonly (readonly [options: WorkerOptions, expected: string])[] = [
     [{ leaseMs: 1 }, 'leaseMs: expected a whole number from 100 to 86400000, such as 30000'],
     [{ leaseMs: 1000.5 }, 'leaseMs: expected a whole number from 100'],
     [{ leaseMs: dayMs + 1 }, 'leaseMs: expected a whole number from 100'],
@@ -152,8 +152,8 @@ test('[WORKER14] what no worker can keep to is refused with what to write', asyn
     [{ limits: { perWorkspace: 1_000_001 } }, 'limits.perWorkspace: expected a whole number from 1 to 1000000'],
     [{ limits: { perAgent: { 'a@1': 2 ** 31 } } }, 'limits.perAgent.a@1: expected a whole number from 1 to 1000000'],
   ];
-  for (const [options, told] of cases) {
-    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining(`the worker is not valid: ${told}`) };
+  for (const [options, expected] of cases) {
+    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining(`the worker is not valid: ${expected}`) };
     expect(() => runtime.worker(options)).toThrow(expect.objectContaining(refused));
   }
   const most = { concurrency: 1000, leaseMs: dayMs, pollMs: dayMs, limits: { perWorkspace: 1_000_000 } };
@@ -161,9 +161,9 @@ test('[WORKER14] what no worker can keep to is refused with what to write', asyn
   await runtime.close();
 });
 
-test('[IN1] what is of the wrong kind is told in words of whoever wrote it', async () => {
+test("[IN1] a value of the wrong kind is reported in the caller's own terms", async () => {
   const { runtime, session } = await begin();
-  const told = async (call: () => unknown) =>
+  const messageOf = async (call: () => unknown) =>
     (async () => call())().catch(({ code, message }) => `${code}: ${message}`);
   const inKind = (value: unknown) => value as never;
   const store = openMemoryStore();
@@ -189,18 +189,18 @@ test('[IN1] what is of the wrong kind is told in words of whoever wrote it', asy
     'INVALID_INPUT: a change of the state is made on the draft': () =>
       session.commit(inKind((draft: State) => ({ ...draft, facts: { port: 8080 } }))),
   };
-  for (const [words, call] of Object.entries(wrong)) expect(await told(call)).toContain(words);
+  for (const [words, call] of Object.entries(wrong)) expect(await messageOf(call)).toContain(words);
   expect(await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }))).toBeDefined();
   await runtime.close();
 });
 
 test.each([
-  ['an agent twice', { agents: [coder, coder] }, 'AGENT_INVALID'],
-  ['what is no agent', { agents: [{ name: 'coder', version: 1 }] }, 'AGENT_INVALID'],
-  ['snapshots that are none', { snapshots: { everyEvents: 0, everyBytes: 1 } }, 'INVALID_INPUT'],
-  ['timing that is none', { timing: { modelBackoffMs: -1 } }, 'INVALID_INPUT'],
-  ['a data folder that is no text', { data: 5 }, 'INVALID_INPUT'],
-])('[IN1] a runtime that is given %s is refused before a store is made', async (_, options, code) => {
+  ['a duplicate agent', { agents: [coder, coder] }, 'AGENT_INVALID'],
+  ['an invalid agent', { agents: [{ name: 'coder', version: 1 }] }, 'AGENT_INVALID'],
+  ['invalid snapshots', { snapshots: { everyEvents: 0, everyBytes: 1 } }, 'INVALID_INPUT'],
+  ['invalid timing', { timing: { modelBackoffMs: -1 } }, 'INVALID_INPUT'],
+  ['a data folder that is not a string', { data: 5 }, 'INVALID_INPUT'],
+])('[IN1] a runtime with %s is rejected before a store is made', async (_, options, code) => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-refused-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   for (const store of [`sqlite:${join(folder, 'made', 'a.db')}`, 'postgres://127.0.0.1:1/none']) {
@@ -213,14 +213,14 @@ test.each([
   await expect(own.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });
 
-test('[IN1] an option of a runtime that belongs to its models is told by where it belongs', async () => {
+test('[IN1] a model option given to the runtime is rejected with where it belongs', async () => {
   await expect(openRuntime({ store: null as never, providers: {} } as never)).rejects.toThrow(
     /^openRuntime: "providers" is not one of store, .*: did you mean models\.providers\?$/,
   );
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, -5, 2 ** 48])(
-  '[IN1] a clock that says %d is refused before anything is made by it, and spoils no id of others',
+  '[IN1] a clock that returns %d is rejected before it is used, and affects no other ids',
   async (now) => {
     const store = openMemoryStore();
     const runtime = await openRuntime({ store, clock: { now: () => now } });

@@ -16,7 +16,7 @@ const verbs = Object.entries(permissions).flatMap(([handle, methods]) =>
 type Call = (...args: unknown[]) => unknown;
 type Handle = Readonly<Record<string, Call>>;
 
-/** The handles of somebody in a workspace where there is a session. */
+/** The handles of a member in a workspace that has a session. */
 const handlesOf = async (role: MemberRole, limits?: readonly Area[]): Promise<Readonly<Record<string, Handle>>> => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const { id } = await runtime.sessions.open();
@@ -36,10 +36,10 @@ const failureOf = async (call: () => unknown): Promise<PerdureError | undefined>
 };
 
 describe('permissions', () => {
-  test.each(memberRoles)('[ROLE1] a %s may do what takes that role or a lower one, and nothing else', async (role) => {
+  test.each(memberRoles)('[ROLE1] a %s may use the verbs of that role or a lower one, and no others', async (role) => {
     const handles = await handlesOf(role);
     for (const { handle, method, role: least } of verbs) {
-      if (handle === 'run') continue; // a handle that only those get who may send
+      if (handle === 'run') continue; // only members who may send get this handle
       const failure = await failureOf(() => handles[handle]![method]!());
       expect([handle, method, failure?.code === 'FORBIDDEN']).toEqual([handle, method, !isAtLeast(role, least)]);
       if (failure?.code !== 'FORBIDDEN') continue;
@@ -48,7 +48,7 @@ describe('permissions', () => {
     }
   });
 
-  test('[ROLE1] who may not answer approvals is sent to those whom an approval takes, not to any member', async () => {
+  test('[ROLE1] a member who may not answer approvals is referred to the roles that may', async () => {
     const { approvals } = await handlesOf('viewer');
     for (const method of ['approve', 'deny']) {
       const failure = await failureOf(() => approvals![method]!());
@@ -58,7 +58,7 @@ describe('permissions', () => {
     }
   });
 
-  test('[ROLE1] what a refused verb was to change stays as it is', async () => {
+  test('[ROLE1] a rejected verb changes nothing', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open({ title: 'before' });
     const viewer = runtime.as({ workspace: 'local', member: 'eve', role: 'viewer' });
@@ -73,7 +73,7 @@ describe('permissions', () => {
     expect(await seen.files.list()).toEqual([]);
   });
 
-  test('[ROLE2] who came by a key that is limited to areas does nothing of another, whatever the role', async () => {
+  test('[ROLE2] a key limited to areas cannot use another area, whatever its role', async () => {
     for (const area of areas) {
       const allowed = await handlesOf('admin', ['sessions', 'files', area]);
       const refused = await handlesOf(
@@ -83,7 +83,7 @@ describe('permissions', () => {
       for (const { handle, method, areas: needed } of verbs) {
         if (handle === 'run' || !needed?.includes(area)) continue;
         expect((await failureOf(() => allowed[handle]![method]!()))?.details.verb).toBeUndefined();
-        if (handle === 'session' && area === 'sessions') continue; // of which there is no handle
+        if (handle === 'session' && area === 'sessions') continue; // this key gets no such handle
         const failure = await failureOf(() => refused[handle]![method]!());
         expect(failure).toMatchObject({ code: 'FORBIDDEN', details: { verb: `${handle}.${method}`, area } });
       }
@@ -91,7 +91,7 @@ describe('permissions', () => {
     expect((await failureOf(async () => (await handlesOf('admin', [])).sessions!.list!()))?.code).toBe('FORBIDDEN');
   });
 
-  test('[ROLE2] no answer of a session holds what is in its files for a key that may not read them', async () => {
+  test('[ROLE2] no answer of a session contains file contents for a key that may not read files', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open();
     const branch = await session.fork();
@@ -100,7 +100,7 @@ describe('permissions', () => {
     const mine = await scoped.sessions.get(session.id);
     const theirs = await scoped.sessions.get(branch.id);
     const at = (await theirs.summary()).seq;
-    const told = JSON.stringify([
+    const answers = JSON.stringify([
       await theirs.state(),
       await theirs.diff({ seq: 1 }, { seq: at }),
       await Array.fromAsync(theirs.events()),
@@ -112,8 +112,8 @@ describe('permissions', () => {
       await (await theirs.fork()).state(),
       await mine.revert((await mine.commits())[0]!.seq),
     ]);
-    expect(told).toContain('plan.txt');
-    expect(told).not.toContain('the words within');
+    expect(answers).toContain('plan.txt');
+    expect(answers).not.toContain('the words within');
     const refused = expect.objectContaining({
       code: 'FORBIDDEN',
       message: expect.stringContaining('of the area files'),
@@ -123,7 +123,7 @@ describe('permissions', () => {
     await expect(theirs.files.read('plan.txt')).rejects.toEqual(refused);
   });
 
-  test('[ROLE1] a method that the table does not know is never given out', () => {
+  test('[ROLE1] a method that the table does not know is never exposed', () => {
     const guard = guardWith(permissions, { member: MemberId.parse('ann'), role: 'admin' }, (_verb, _target, work) =>
       work(),
     );
@@ -137,7 +137,7 @@ describe('permissions', () => {
     expect(() => guard('run', new Crier()).shout).toThrow('run.shout has no permission');
   });
 
-  test('[ROLE1] reading takes a viewer, changing a member, all that is of a whole workspace an admin', () => {
+  test('[ROLE1] reading takes a viewer, changing a member, and anything workspace-wide an admin', () => {
     const least = (role: MemberRole) =>
       verbs.filter((verb: Permission) => verb.role === role).map(({ handle, method }) => `${handle}.${method}`);
     expect(least('approver')).toEqual([]);

@@ -22,8 +22,8 @@ const rolesOf = async (session: Session) =>
 
 const open = async (database = newMemoryDatabase()) => openRuntime({ store: openMemoryStore(database) });
 
-describe('what races', () => {
-  test('[REW1, LOG4] a point is looked up where the rewind lands: not before another one', async () => {
+describe('races', () => {
+  test('[REW1, LOG4] a point is resolved where the rewind lands, not before another rewind', async () => {
     const session = await (await open()).sessions.open();
     await session.append([asks('1'), answers('1'), asks('2')]);
     const [, second] = await Promise.allSettled([
@@ -34,21 +34,21 @@ describe('what races', () => {
     expect(await rolesOf(session)).toEqual([]);
   });
 
-  test('[REW1, LOG4] a turn that is gone back to has what was appended to it meanwhile', async () => {
+  test('[REW1, LOG4] a rewind to a turn includes what was appended to it meanwhile', async () => {
     const session = await (await open()).sessions.open();
     await session.append([asks('1'), answers('1'), asks('2')]);
     await Promise.all([session.rewind({ to: { turn: 2 } }), session.append(answers('2'))]);
     expect(await rolesOf(session)).toEqual(['user 1', 'assistant 1', 'user 2', 'assistant 2']);
   });
 
-  test('[REW1, LOG4] a turn that a rewind has just left behind is not tried again', async () => {
+  test('[REW1, LOG4] a turn that a rewind has just left behind cannot be retried', async () => {
     const session = await (await open()).sessions.open();
     await session.append([asks('1'), answers('1')]);
     const [, retried] = await Promise.allSettled([session.rewind({ to: { turn: 0 } }), session.retry({ turn: 1 })]);
     expect(retried).toMatchObject({ status: 'rejected', reason: { code: 'POINT_NOT_FOUND' } });
   });
 
-  test('[STATE4] what would change nothing in the state as it was is done on the state as it is', async () => {
+  test('[STATE4] a mutation that was a no-op on the old state is applied to the new one', async () => {
     const database = newMemoryDatabase();
     const [here, there] = [await open(database), await open(database)];
     const mine = await here.sessions.open();
@@ -59,7 +59,7 @@ describe('what races', () => {
     expect((await theirs.state()).facts).toEqual({ port: 1 });
   });
 
-  test('[FOLD1] what another process appended in between is in the fold, whoever appends next', async () => {
+  test('[FOLD1] events that another process appended in between are in the fold, whichever appends next', async () => {
     const database = newMemoryDatabase();
     const [here, there] = [await open(database), await open(database)];
     const mine = await here.sessions.open();
@@ -73,7 +73,7 @@ describe('what races', () => {
   });
 });
 
-describe('a result whose call another process has dealt with', () => {
+describe('a result whose call another process has handled', () => {
   const stale = async () => {
     const database = newMemoryDatabase();
     const [here, there] = [await open(database), await open(database)];
@@ -82,14 +82,14 @@ describe('a result whose call another process has dealt with', () => {
     return { mine, theirs: await there.sessions.get(mine.id) };
   };
 
-  test('[CTX3, LOG4] is refused when it was settled meanwhile, and nothing is written', async () => {
+  test('[CTX3, LOG4] is rejected when the call was settled meanwhile, and nothing is written', async () => {
     const { mine, theirs } = await stale();
     await theirs.append(gives('c1'));
     await expect(mine.append(gives('c1'))).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { callId: 'c1' } });
     expect(await rolesOf(mine)).toEqual(['user 1', 'assistant 1', 'user 2', 'assistant 2', 'tool 2']);
   });
 
-  test('[CTX3, LOG4] is refused when a rewind left the call behind', async () => {
+  test('[CTX3, LOG4] is rejected when a rewind left the call behind', async () => {
     const { mine, theirs } = await stale();
     await theirs.rewind({ to: { turn: 1 } });
     await expect(mine.append(gives('c1'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -97,7 +97,7 @@ describe('a result whose call another process has dealt with', () => {
     expect(await (await mine.fork()).summary()).toMatchObject({ status: 'active' });
   });
 
-  test('[CTX3, LOG4] lands late while its call is open, and with its call at any head', async () => {
+  test('[CTX3, LOG4] lands late while its call is open, and together with its call at any head', async () => {
     const { mine, theirs } = await stale();
     await theirs.append(asks('3'));
     await mine.append(gives('c1'));
@@ -106,7 +106,7 @@ describe('a result whose call another process has dealt with', () => {
     expect((await rolesOf(mine)).slice(4)).toEqual(['user 3', 'tool 3', 'user 4', 'assistant 4', 'tool 4']);
   });
 
-  test('[CTX3, LOG4] keeps none of many that come at once from landing', async () => {
+  test('[CTX3, LOG4] all land when many come at once', async () => {
     const place = await newStorePlace('sqlite');
     const runtime = await openRuntime({ store: place.address });
     const session = await runtime.sessions.open();
@@ -119,27 +119,27 @@ describe('a result whose call another process has dealt with', () => {
   });
 });
 
-describe('forks and rewinds in the middle', () => {
+describe('forks and rewinds in the middle of a turn', () => {
   const started = async () => {
     const session = await (await open()).sessions.open();
     await session.append([asks('1'), calls('c1'), gives('c1'), answers('1')]);
     return session;
   };
 
-  test('[FORK2] a fork behind a result or behind a question starts paused, behind an answer active', async () => {
+  test('[FORK2] a fork after a result or a question starts paused, and after an answer active', async () => {
     const session = await started();
     const statusAt = async (seq: number) => (await (await session.fork({ at: { seq } })).summary()).status;
     expect(await Promise.all([2, 3, 4, 5].map(statusAt))).toEqual(['paused', 'paused', 'paused', 'active']);
   });
 
-  test('[FORK2, REW1] a rewind to an answer leaves nothing to come', async () => {
+  test('[FORK2, REW1] a rewind to an answer leaves nothing pending', async () => {
     const session = await started();
     await session.append(asks('2'));
     await session.rewind({ to: { turn: 1 } });
     expect(await (await session.fork()).summary()).toMatchObject({ status: 'active' });
   });
 
-  test('[FORK2] a fork of a session that a person has is the agent’s, and can be handed over itself', async () => {
+  test('[FORK2] a fork of a handed-off session belongs to the agent, and can be handed off itself', async () => {
     const session = await started();
     await session.handoff({ to: 'human' });
     const fork = await session.fork();
@@ -148,7 +148,7 @@ describe('forks and rewinds in the middle', () => {
     expect((await fork.summary()).holder).toBe('human');
   });
 
-  test('[FORK2, TRACK2] a call that is under way at the point is the parent’s, whatever becomes of the fork', async () => {
+  test('[FORK2, TRACK2] a call in flight at the point stays the parent’s, whatever happens to the fork', async () => {
     const session = await started();
     const { promise, resolve } = Promise.withResolvers<string>();
     const { wait } = session.track({ wait: () => promise });
@@ -162,7 +162,7 @@ describe('forks and rewinds in the middle', () => {
     expect(await waiting).toBe('done');
   });
 
-  test('[REW1, CTX3] a rewind to before a compaction brings back what that had left out', async () => {
+  test('[REW1, CTX3] a rewind to before a compaction brings back what it had evicted', async () => {
     const session = await (await open()).sessions.open();
     for (let turn = 1; turn <= 6; turn++) await session.append([asks(`ask ${turn}`), answers(`reply ${turn}`)]);
     const before = (await session.context({ at: { turn: 5 } })).messages;
@@ -173,7 +173,7 @@ describe('forks and rewinds in the middle', () => {
   });
 });
 
-test('[ST3] a runtime that is closed waits for the calls under way, also those that have yet to read', async () => {
+test('[ST3] a closing runtime waits for calls in flight, including those that have yet to read', async () => {
   const database = newMemoryDatabase();
   const { id } = await (await open(database)).sessions.open();
   const runtime = await open(database);

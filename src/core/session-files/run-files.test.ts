@@ -14,7 +14,7 @@ import { RunFiles } from './run-files.ts';
 
 const cause = { tool: 'act', callId: 'call_1' };
 
-/** The files of a session that somebody else changes before each decision about them. */
+/** The files of a session that another writer changes before each decision about them. */
 const startMovingFiles = async () => {
   const home = await mkdtemp(join(tmpdir(), 'perdure-moving-files-'));
   const worktrees = new Worktrees();
@@ -52,11 +52,11 @@ const startMovingFiles = async () => {
 };
 
 type Moving = Awaited<ReturnType<typeof startMovingFiles>>;
-const waysToTell: Readonly<Record<string, (moving: Moving) => Promise<unknown>>> = {
-  'what a subagent made of them': async ({ files, treeWith }) =>
+const recordings: Readonly<Record<string, (moving: Moving) => Promise<unknown>>> = {
+  'changes of a subagent': async ({ files, treeWith }) =>
     files.takeOver(emptyTree.hash, await treeWith('made-by-the-child'), cause),
-  'what a lost call left': ({ files }) => files.recover(cause),
-  'how a call ended that wrote': async ({ files, run }) =>
+  'changes of a lost call': ({ files }) => files.recover(cause),
+  'the outcome of a call that wrote files': async ({ files, run }) =>
     recordEnd(
       run,
       { ...cause, input: {} },
@@ -65,8 +65,8 @@ const waysToTell: Readonly<Record<string, (moving: Moving) => Promise<unknown>>>
     ),
 };
 
-test.each(Object.entries(waysToTell))(
-  '[FILE39] where files never come to rest, %s is not dropped without a word',
+test.each(Object.entries(recordings))(
+  '[FILE39] when files never settle, recording %s fails with CONFLICT instead of losing data',
   async (_, tell) => {
     const moving = await startMovingFiles();
     await expect(tell(moving)).rejects.toMatchObject({ code: 'CONFLICT' });

@@ -9,7 +9,7 @@ const set = (session: Session, facts: object, options = {}) =>
   session.commit((draft) => Object.assign(draft.facts, facts), options);
 
 describe('an adoption', () => {
-  test('[ADO1, STATE4] is judged again when another process has committed in between', async () => {
+  test('[ADO1, STATE4] is decided again when another process has committed in between', async () => {
     const { store, beside, interrupt } = interruptedStore();
     const session = await (await openRuntime({ store })).sessions.open();
     await set(session, { a: 1 });
@@ -21,7 +21,7 @@ describe('an adoption', () => {
     expect((await session.state()).facts).toEqual({ a: 'ours', b: 'theirs' });
   });
 
-  test('[ADO1] goes on from the one before it', async () => {
+  test('[ADO1] continues from the previous adoption', async () => {
     const session = await open();
     await set(session, { a: 1, b: 1 });
     const branch = await session.fork();
@@ -42,7 +42,7 @@ describe('an adoption', () => {
     expect((await session.state()).facts).toEqual({ a: 'ours' });
   });
 
-  test('[ADO1] one that was taken back or rewound is not gone on from', async () => {
+  test('[ADO1] does not continue from an adoption that was reverted or rewound', async () => {
     const session = await open();
     await session.append([
       { role: 'user', content: 'hi' },
@@ -69,7 +69,7 @@ describe('an adoption', () => {
     };
     const takes = { adopted: ['/facts/f'], conflicts: [] };
 
-    test('[ADO1] the branch takes what the session changed since', async () => {
+    test("[ADO1] the branch takes the session's later changes", async () => {
       const { session, branch } = await adopted();
       await set(session, { f: 3 });
       expect(await branch.adopt(session)).toMatchObject(takes);
@@ -78,7 +78,7 @@ describe('an adoption', () => {
       expect((await branch.state()).facts.f).toBe(1);
     });
 
-    test('[ADO1] a second one that was taken back leaves the first to go on from', async () => {
+    test('[ADO1] after a second adoption is reverted, the next continues from the first', async () => {
       const { session, branch } = await adopted();
       await set(branch, { f: 3 });
       const { commit } = await session.adopt(branch);
@@ -88,7 +88,7 @@ describe('an adoption', () => {
     });
 
     test.each([3, 1])(
-      '[ADO1] one that was taken back and restored is gone on from when the branch sets %s',
+      '[ADO1] an adoption that was reverted and restored is continued from when the branch sets %s',
       async (f) => {
         const { session, branch, seq } = await adopted();
         const back = await session.revert(seq);
@@ -104,7 +104,7 @@ describe('an adoption', () => {
       },
     );
 
-    test('[ADO1] a fork of the branch is gone on from too, by the session and by a fork of it', async () => {
+    test('[ADO1] a fork of the branch can be adopted too, by the session and by a fork of it', async () => {
       const { session, branch } = await adopted();
       const grandchild = await branch.fork();
       const beside = await session.fork();
@@ -115,7 +115,7 @@ describe('an adoption', () => {
       expect(await grandchild.adopt(beside)).toMatchObject(takes);
     });
 
-    test('[ADO1] what came by a third branch counts as changed here', async () => {
+    test('[ADO1] changes from a third branch count as made here', async () => {
       const session = await open();
       await set(session, { f: 1 });
       const [branch, third] = [await session.fork(), await session.fork()];
@@ -129,7 +129,7 @@ describe('an adoption', () => {
     });
   });
 
-  describe('of a fact and its pin', () => {
+  describe('a fact and its pin', () => {
     const parted = async () => {
       const session = await open();
       await set(session, { a: 1, b: 1 });
@@ -171,7 +171,7 @@ describe('an adoption', () => {
       expect(await known(other)).toEqual({ facts: { a: 1, b: 2 }, pins: { a: true } });
     });
 
-    test('[ADO1] a pin of ours is no conflict where its fact stays ours', async () => {
+    test('[ADO1] our pin is no conflict where its fact stays ours', async () => {
       const { session, branch } = await parted();
       await set(session, { a: 2 });
       await session.pin('a');
@@ -188,7 +188,7 @@ describe('an adoption', () => {
     });
   });
 
-  test('[ADO1] tells its entries in order, and leaves the counters of tools to who used them', async () => {
+  test('[ADO1] reports its entries in order, and ignores tool counters', async () => {
     const session = await open();
     const branch = await session.fork();
     const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
@@ -201,7 +201,7 @@ describe('an adoption', () => {
     expect((await session.state()).toolsUsed).toEqual({});
   });
 
-  test('[IN1] what is no branch and no option is refused', async () => {
+  test('[IN1] an invalid branch or option is rejected', async () => {
     const session = await open();
     const branch = await session.fork();
     for (const work of [
@@ -213,7 +213,7 @@ describe('an adoption', () => {
     }
   });
 
-  test('[ADO1, PROV3] what a branch dropped makes nothing of the rest less sure', async () => {
+  test('[ADO1, PROV3] an entry that a branch dropped does not lower the provenance of the others', async () => {
     const session = await open();
     await set(session, { gone: 1 });
     const branch = await session.fork();

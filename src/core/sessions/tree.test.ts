@@ -3,7 +3,7 @@ import { overrideStore } from '../../../test/support/stores/override-store.ts';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-/** A root, its fork, and the fork of that. */
+/** A root, its fork, and a fork of that fork. */
 const line = async () => {
   const store = openMemoryStore();
   const { sessions } = await openRuntime({ store });
@@ -12,7 +12,7 @@ const line = async () => {
   return { store, root, child, grandchild: await child.fork() };
 };
 
-test('[FORK1] a tree holds the whole family, in whatever order the store tells it', async () => {
+test('[FORK1] a tree holds the whole family, in whatever order the store lists it', async () => {
   const { store, root, child, grandchild } = await line();
   const backwards = overrideStore(store, { family: async (key) => (await store.family(key)).toReversed() });
   const { sessions } = await openRuntime({ store: backwards });
@@ -22,7 +22,7 @@ test('[FORK1] a tree holds the whole family, in whatever order the store tells i
   });
 });
 
-test('[FORK1] a tree of more levels than can be drawn is refused', async () => {
+test('[FORK1] a tree with too many levels is rejected', async () => {
   const { sessions } = await openRuntime({ store: openMemoryStore() });
   let newest = await sessions.open();
   for (let level = 1; level < 1000; level++) newest = await newest.fork();

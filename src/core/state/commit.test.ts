@@ -36,14 +36,14 @@ const problemOf = async (work: () => unknown) => {
   return { code, path: (details.problems as { path: string }[])?.[0]?.path };
 };
 
-describe('what a caller holds', () => {
+describe('objects that a caller holds', () => {
   const mutations: Record<string, (session: Session) => Promise<void>> = {
-    'the object it committed': async (session) => {
+    'the committed object': async (session) => {
       const held: Record<string, unknown> = { a: 1 };
       await session.commit((draft) => Object.assign(draft.facts, { x: held }));
       held.b = 7;
     },
-    'the object it committed, while that is decided': async (session) => {
+    'the committed object, during the decision': async (session) => {
       const held: Record<string, unknown> = { a: 1 };
       const committing = session.commit([{ op: 'add', path: '/facts/x', value: held as never }]);
       held.b = 7;
@@ -54,7 +54,7 @@ describe('what a caller holds', () => {
       await session.commit([{ op: 'add', path: '/facts/x', value: held as never }]);
       held.b = 7;
     },
-    'the state it was given': async (session) => {
+    'the returned state': async (session) => {
       await session.commit((draft) => Object.assign(draft.facts, { x: { a: 1 } }));
       const state = (await session.state()) as { facts: Record<string, object> };
       expect(() => Object.assign(state.facts.x!, { b: 7 })).toThrow(TypeError);
@@ -74,7 +74,7 @@ describe('what a caller holds', () => {
     },
   };
 
-  test.each(Object.keys(mutations))('[STATE6] %s can be changed without the state', async (what) => {
+  test.each(Object.keys(mutations))('[STATE6] changing %s does not change the state', async (what) => {
     const { session, cold } = await begin();
     await mutations[what]!(session);
     expect((await session.state()).facts).toEqual({ x: { a: 1 } });
@@ -83,7 +83,7 @@ describe('what a caller holds', () => {
     expect((await (await cold()).state()).facts).toEqual({ x: { a: 1, b: 8 } });
   });
 
-  test('[STATE6] the empty state, that of a snapshot, the initial state of an agent and metadata are nobody’s to change', async () => {
+  test("[STATE6] callers cannot change the empty state, a snapshot's state, an agent's initial state or metadata", async () => {
     const initial = { list: [1] };
     const metadata = { of: { a: 1 } };
     const strict = defineAgent({ name: 'coder', version: 1, state: anything, initial });
@@ -98,7 +98,7 @@ describe('what a caller holds', () => {
 });
 
 describe('a commit', () => {
-  test('[STATE2] undefined is as good as not there: no change, or a removal', async () => {
+  test('[STATE2] treats undefined as absent: no change, or a removal', async () => {
     const { session, cold } = await begin();
     expect(await session.commit((draft) => Object.assign(draft.own, { x: undefined }))).toBeUndefined();
     await session.commit((draft) => Object.assign(draft.own, { x: 1 }));
@@ -107,7 +107,7 @@ describe('a commit', () => {
     expect((await (await cold()).state()).own).toEqual({});
   });
 
-  test('[STATE1] what is not JSON, or has a key that cannot be kept, is refused with its path in the state', async () => {
+  test('[STATE1] rejects a value that is not JSON, or an invalid key, with its path in the state', async () => {
     const { session } = await begin();
     const circular: Record<string, unknown> = {};
     circular.self = circular;
@@ -139,7 +139,7 @@ describe('a commit', () => {
     }
   });
 
-  test('[PROV1] without sources a model is sure of nothing, and with some of no more than they give', async () => {
+  test("[PROV1] without sources a model's commit is unverified, and with sources it has at most their provenance", async () => {
     const { session } = await begin();
     const note = async (options: CommitOptions) => {
       const commit = await session.commit((draft) => Object.assign(draft.scratch, { at: Math.random() }), options);
@@ -158,7 +158,7 @@ describe('a commit', () => {
     expect(await note({ derivedFrom: [doubtful], provenance: 'verified' })).toEqual(['member:local', 'verified']);
   });
 
-  test('[PROV1, REW1] after a rewind a model is as sure as the inputs let it that the turn had at that point', async () => {
+  test("[PROV1, REW1] after a rewind a model's provenance is limited by the inputs of the turn at that point", async () => {
     const { session, cold } = await begin();
     const concludeIn = async (handle: Session) => {
       const commit = await handle.commit((draft) => Object.assign(draft.scratch, { at: Math.random() }), {
@@ -179,7 +179,7 @@ describe('a commit', () => {
     expect(await concludeIn(await cold())).toBe('human');
   });
 
-  test('[STATE4] a change that waits for something is refused, and what it comes to later troubles nobody', async () => {
+  test('[STATE4] an asynchronous change is rejected, and its later outcome is ignored', async () => {
     const { session } = await begin();
     const waits = async () => {
       throw new Error('too late');
@@ -187,7 +187,7 @@ describe('a commit', () => {
     expect(await failure(() => session.commit(waits))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[STATE1] a pinned fact goes only with its pin', async () => {
+  test('[STATE1] a pinned fact can be removed only together with its pin', async () => {
     const { session } = await begin();
     const fact = await session.commit((draft) => Object.assign(draft.facts, { n: 42 }));
     await session.pin('n');
@@ -201,7 +201,7 @@ describe('a commit', () => {
     expect(await session.state()).toMatchObject({ facts: {}, pins: {} });
   });
 
-  test('[STATE7] one in the log that does not apply is named, and the session goes on from before it', async () => {
+  test('[STATE7] a commit in the log that does not apply is named, and the session continues from before it', async () => {
     const { session, cold, store } = await begin();
     await session.append([
       { role: 'user', content: 'one' },

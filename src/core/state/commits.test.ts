@@ -19,7 +19,7 @@ const askFor = (session: Session, content: string) => session.append({ role: 'us
 const filesOf = (commits: readonly { readonly entries: readonly string[] }[]) =>
   commits.flatMap((each) => each.entries);
 
-test('[QRY3] a call that ends while it is looked for is not taken for one that was cut off', async () => {
+test('[QRY3] a call that ends during a query is not reported as cut off', async () => {
   const real = openMemoryStore();
   let beforeFinding = async (): Promise<void> => undefined;
   const store: RuntimeStore = {
@@ -49,7 +49,7 @@ test('[QRY3] a call that ends while it is looked for is not taken for one that w
   }
 });
 
-test('[QRY1] a query that means nothing is refused, not answered with nothing or everything', async () => {
+test('[QRY1] a meaningless query is rejected rather than answered with nothing or everything', async () => {
   const runtime = await open();
   const session = await runtime.sessions.open();
   const windows = [
@@ -83,16 +83,16 @@ test('[QRY1] a query that means nothing is refused, not answered with nothing or
   await runtime.close();
 });
 
-test('[QRY2] turns are counted in one session: a query of a workspace by turns is refused', async () => {
+test('[QRY2] turns belong to one session, so a workspace query by turns is rejected', async () => {
   const { sessions } = await open();
   for (const filter of [{ last: { turns: 1 } }, { turns: { from: 1 } }]) {
-    const told = { ...refusal, message: expect.stringContaining('one session') };
-    await expect(sessions.commits(filter as never)).rejects.toMatchObject(told);
-    await expect(sessions.toolCalls(filter as never)).rejects.toMatchObject(told);
+    const expected = { ...refusal, message: expect.stringContaining('one session') };
+    await expect(sessions.commits(filter as never)).rejects.toMatchObject(expected);
+    await expect(sessions.toolCalls(filter as never)).rejects.toMatchObject(expected);
   }
 });
 
-test('[QRY1] commits are found by a pattern of a name', async () => {
+test('[QRY1] commits are found by a name pattern', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   for (const file of ['src/auth.ts', 'src/deep/b.ts', 'srcs/c.ts', 'test/auth.ts']) await touchFile(session, file);
@@ -103,7 +103,7 @@ test('[QRY1] commits are found by a pattern of a name', async () => {
   expect(await sessions.commits({ path: '/filesModified/src~1*' })).toHaveLength(2);
 });
 
-test('[QRY2] a query of a workspace leaves out what rewinds left behind, unless it is asked for', async () => {
+test('[QRY2] a workspace query omits what rewinds left behind, unless asked for it', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   const tools = session.track({ edit: async () => 'done' });
@@ -121,7 +121,7 @@ test('[QRY2] a query of a workspace leaves out what rewinds left behind, unless 
   expect(await sessions.toolCalls(all)).toHaveLength(1);
 });
 
-test('[QRY2] what a rewind left behind stays in a query of the workspace while a branch has it', async () => {
+test('[QRY2] a workspace query includes what a rewind left behind while a branch still has it', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   await askFor(session, 'one');
@@ -141,7 +141,7 @@ test('[QRY2] what a rewind left behind stays in a query of the workspace while a
   expect(await files()).toEqual(['/filesModified/a.ts']);
 });
 
-test('[QRY1] pages go on past what a query leaves out', async () => {
+test('[QRY1] pages continue past entries that a query omits', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   await askFor(session, 'one');

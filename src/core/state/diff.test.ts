@@ -15,8 +15,8 @@ const begin = async (methods: (store: RuntimeStore) => Partial<RuntimeStore> = (
   return { session, set };
 };
 
-describe('who made an entry what it is', () => {
-  test('[DIFF2] is found however long ago that was, among commits of many others', async () => {
+describe('the commit behind a differing entry', () => {
+  test('[DIFF2] is found however old it is, among commits of many others', async () => {
     const { session, set } = await begin();
     const start = (await session.summary()).seq;
     await set({ old: 1, older: 1 }, 'both');
@@ -32,7 +32,7 @@ describe('who made an entry what it is', () => {
     ]);
   });
 
-  test('[DIFF2] costs a few questions where the last commits tell it', async () => {
+  test('[DIFF2] costs few queries when it is among the last commits', async () => {
     let asked = 0;
     const { session, set } = await begin((store) => ({
       findCommits: (...query) => {
@@ -48,7 +48,7 @@ describe('who made an entry what it is', () => {
   });
 
   test.each(['EVENT_DAMAGED', 'STORE_CORRUPT'] as const)(
-    '[DIFF2] is left out where it cannot be read (%s), and what differs is told',
+    '[DIFF2] is omitted where it cannot be read (%s), and the difference is still reported',
     async (code) => {
       const { session, set } = await begin(() => ({
         findCommits: async () => {

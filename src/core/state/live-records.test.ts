@@ -4,7 +4,7 @@ import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-test('[QRY2] what a rewind left behind and a fork of a fork inherits is live, in whatever order the store tells the family', async () => {
+test('[QRY2] events that a rewind left behind are live if a fork of a fork inherits them, in whatever order the store lists the family', async () => {
   const store = openMemoryStore();
   const { sessions } = await openRuntime({ store });
   const root = await sessions.open();
@@ -18,7 +18,7 @@ test('[QRY2] what a rewind left behind and a fork of a fork inherits is live, in
   expect(await later.sessions.commits({ path: '/facts/port' })).toHaveLength(1);
 });
 
-test('[FAULT2, QRY2] a session that cannot be read leaves the others findable, and what is found of it counts', async () => {
+test('[FAULT2, QRY2] an unreadable session does not hide the others, and records found of it count', async () => {
   const database = newMemoryDatabase();
   const { sessions } = await openRuntime({ store: openMemoryStore(database) });
   const [sound, broken] = [await sessions.open(), await sessions.open()];

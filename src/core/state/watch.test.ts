@@ -5,7 +5,7 @@ import type { WatchFilter } from './record-filter.ts';
 
 const open = async () => (await openRuntime({ store: openMemoryStore() })).sessions.open();
 
-test('[WATCH1] a watcher is told what is committed from the moment it was asked for, not from its first step', async () => {
+test('[WATCH1] a watcher receives commits from the moment it was requested, not from its first step', async () => {
   const session = await open();
   await session.commit((draft) => Object.assign(draft.facts, { before: 1 }));
   const watching = session.watch({ path: '/facts/**' });
@@ -16,7 +16,7 @@ test('[WATCH1] a watcher is told what is committed from the moment it was asked 
   await watching.return();
 });
 
-test('[WATCH1, QRY1] a provenance is that of the entry: a watcher is told what a query finds', async () => {
+test('[WATCH1, QRY1] a provenance is that of the entry, so a watcher receives what a query finds', async () => {
   const session = await open();
   const doubtful = session.watch({ provenance: 'unverified' });
   const ofPort = { path: '/facts/port', provenance: 'unverified' } as const;
@@ -35,7 +35,7 @@ test('[WATCH1, QRY1] a provenance is that of the entry: a watcher is told what a
   await Promise.all([doubtful.return(), watchingPort.return()]);
 });
 
-test('[WATCH1] what cannot be watched is refused at once', async () => {
+test('[WATCH1] an invalid watch is rejected at once', async () => {
   const session = await open();
   const filters = [
     { path: 'facts' },
@@ -50,7 +50,7 @@ test('[WATCH1] what cannot be watched is refused at once', async () => {
   }
 });
 
-test('[WATCH1] a watcher that is never asked for anything troubles nobody', async () => {
+test('[WATCH1] an unused watcher has no effect', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const session = await runtime.sessions.open();
   await runtime.close();

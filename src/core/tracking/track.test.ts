@@ -48,7 +48,7 @@ test('[TRACK3] a result that cannot be read reaches the loop', async () => {
   expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
 });
 
-test('[TRACK1] a call that failed is counted, and changes nothing that its tool is declared to change', async () => {
+test("[TRACK1] a failed call is counted, and does not make its tool's declared change", async () => {
   const session = await begin();
   const tools = {
     constructor: async (_: { path: string }): Promise<string> => {
@@ -71,7 +71,7 @@ test('[TRACK1] a long output is summarized without cutting a character', async (
   expect(await session.commits()).toMatchObject([{ outputSummary: `${'x'.repeat(498)}…` }]);
 });
 
-test('[TRACK3] within tools `this` is what it was', async () => {
+test('[TRACK3] inside tools `this` is unchanged', async () => {
   const session = await begin();
   const tools = session.track({
     whole() {
@@ -85,7 +85,7 @@ test('[TRACK3] within tools `this` is what it was', async () => {
   expect((await session.toolCalls()).map(({ tool }) => tool)).toEqual(['whole', 'whole']);
 });
 
-test('[TRACK3] the methods of a class are tools, and its fields stay its own', async () => {
+test('[TRACK3] methods of a class work as tools and can use its private fields', async () => {
   class Base {
     close() {
       return 'closed';
@@ -127,7 +127,7 @@ test('[TRACK3] a function keeps its name and its properties', async () => {
   expect(await read({ path: 'a' })).toBe('a');
 });
 
-test('[TRACK5] of calls that a loop gives one id, those that run beside each other are told apart', async () => {
+test('[TRACK5] concurrent calls that a loop gives the same id get separate ids', async () => {
   const session = await begin();
   const waiting = { slow: Promise.withResolvers<string>(), quick: Promise.withResolvers<string>() };
   const { wait } = session.track({
@@ -145,7 +145,7 @@ test('[TRACK5] of calls that a loop gives one id, those that run beside each oth
   expect(await slow).toBe('late');
 });
 
-test('[TRACK5] an id comes again when its call has ended or was left by another tracker', async () => {
+test('[TRACK5] an id can be reused when its call has ended or was left by another tracker', async () => {
   const { sessions } = await openRuntime({ store: openMemoryStore() });
   const session = await sessions.open();
   await session.append({ role: 'user', content: 'go' });
@@ -168,7 +168,7 @@ test('[TRACK5] an id comes again when its call has ended or was left by another 
   ]);
 });
 
-test('[IN1] what holds no tools is refused', async () => {
+test('[IN1] a value without tools is rejected', async () => {
   const session = await begin();
   class Nothing {
     base = 'x';

@@ -13,7 +13,7 @@ const tools = [
   tool('careful', { approval: ({ n }: { n: number }) => n > 1 }),
 ];
 
-/** The types of the events of each append of a run whose model makes these calls and then answers. */
+/** The event types of each append in a run whose model makes these calls and then answers. */
 const appendsOf = async (...calls: readonly { tool: string; input: Json }[]) => {
   const appends: string[][] = [];
   const store = openMemoryStore();
@@ -46,7 +46,7 @@ const called = (name: string, n: number | string = 1) => ({ tool: name, input: {
 const answer = ['model.completed', 'message.appended'];
 const end = ['tool.completed', 'message.appended', 'state.committed'];
 
-test('[RUN1] the first calls that run side by side begin in the append that brings the answer', async () => {
+test("[RUN1] the first concurrent calls begin in the append that stores the model's answer", async () => {
   expect(await appendsOf(called('once'))).toEqual([[...answer, 'tool.called'], end, ['model.called']]);
   expect(await appendsOf(called('look'), called('look', 2), called('once'))).toEqual([
     [...answer, 'tool.called', 'tool.called'],
@@ -55,7 +55,7 @@ test('[RUN1] the first calls that run side by side begin in the append that brin
   ]);
 });
 
-test('[RUN1, APPR1] none begins before all of them were found to need no word of anybody', async () => {
+test('[RUN1, APPR1] no call begins until all of them are known to need no approval', async () => {
   expect(await appendsOf(called('careful'))).toEqual([[...answer, 'tool.called'], end, ['model.called']]);
   expect((await appendsOf(called('look'), called('careful', 2)))[0]).toEqual(answer);
   expect((await appendsOf(called('look'), called('look', 'one')))[0]).toEqual(answer);

@@ -9,9 +9,9 @@ export interface Figures {
   runs: number;
   /** Runs that more than one worker worked on. */
   takenOver: number;
-  /** Calls of `once` of which nobody knows. */
+  /** Calls of the `once` tool with an unknown outcome. */
   interrupted: number;
-  /** Writes of runs that came too late. */
+  /** Writes that were rejected because another worker had claimed the session. */
   refused: number;
 }
 
@@ -26,7 +26,7 @@ const grouped = <T>(items: readonly T[], keyOf: (item: T) => string): ReadonlyMa
 const numbersFrom1 = (length: number): readonly number[] => Array.from({ length }, (_, index) => index + 1);
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** Looks at all that the cluster left, and says what is wrong with it. */
+/** Checks everything that the cluster left behind, and collects the problems. */
 export class ClusterAudit {
   readonly problems: string[] = [];
   readonly figures: Figures = { events: 0, runs: 0, takenOver: 0, interrupted: 0, refused: 0 };
@@ -56,9 +56,9 @@ export class ClusterAudit {
         numbersFrom1(log.length),
       )
     )
-      complain('its log has gaps');
+      complain('the log has gaps');
     const verified = await session.verify();
-    if (!verified.ok) complain(`does not verify: ${JSON.stringify(verified.bad)}`);
+    if (!verified.ok) complain(`verification failed: ${JSON.stringify(verified.bad)}`);
     this.#lookAtInputs(log, conversation, complain);
     for (const { payload } of log.filter(isA('input.admitted'))) this.#lookAtRun(log, payload.run, complain);
     this.#lookAtWrites(log, conversation.id, complain);
@@ -67,11 +67,11 @@ export class ClusterAudit {
     if (conversation.takesNotes) {
       const notes = await session.files.read(notesFile).then((bytes) => Buffer.from(bytes).toString('utf8'), String);
       const runs = log.filter(isA('input.admitted')).map(({ payload }) => `${payload.run}\n`);
-      if (notes !== runs.join('')) complain(`its notes are ${JSON.stringify(notes)}, and its runs ${runs.join()}`);
+      if (notes !== runs.join('')) complain(`the notes are ${JSON.stringify(notes)}, but the runs are ${runs.join()}`);
     }
   }
 
-  /** Every input that was acknowledged is there once, under the run that was told. */
+  /** Every acknowledged input is in the log once, under the run id that the client received. */
   #lookAtInputs(log: readonly SessionEvent[], { sent }: Conversation, complain: (problem: string) => void): void {
     const admitted = log.filter(isA('input.admitted')).map(({ payload }) => {
       const [part] = payload.message.content;
@@ -80,14 +80,14 @@ export class ClusterAudit {
     for (const { text, run } of sent) {
       const found = admitted.filter((each) => each.text === text);
       if (!isSame(found, [{ text, run }])) {
-        complain(`"${text}" was acknowledged as ${run}, and the log has ${JSON.stringify(found)}`);
+        complain(`"${text}" was acknowledged as ${run}, but the log has ${JSON.stringify(found)}`);
       }
     }
     const strange = admitted.filter(({ text }) => !sent.some((each) => each.text === text));
-    if (strange.length > 0) complain(`inputs that nobody sent: ${JSON.stringify(strange)}`);
+    if (strange.length > 0) complain(`inputs that no client sent: ${JSON.stringify(strange)}`);
   }
 
-  /** It succeeded, once; its attempts count up; nothing of it comes after its end. */
+  /** The run succeeded exactly once, its attempts count up from 1, and none of its events follows its end. */
   #lookAtRun(log: readonly SessionEvent[], run: string, complain: (problem: string) => void): void {
     const own = log.filter((event) => event.run === run && event.type !== 'input.admitted');
     const ends = own.filter(isA('run.ended'));
@@ -99,15 +99,19 @@ export class ClusterAudit {
       )
     ) {
       complain(
-        `${run} has the ends ${JSON.stringify(ends.map(({ payload }) => payload))}, its last event is ${own.at(-1)?.type}`,
+        `${run} has the outcomes ${JSON.stringify(ends.map(({ payload }) => payload))}, its last event is ${own.at(-1)?.type}`,
       );
-    } else if (own.at(-1)?.type !== 'run.ended') complain(`${run} went on after its end with ${own.at(-1)?.type}`);
+    } else if (own.at(-1)?.type !== 'run.ended')
+      complain(`${run} has events after its end, the last is ${own.at(-1)?.type}`);
     const attempts = own.filter(isA('run.started')).map(({ payload }) => payload.attempt);
     if (attempts.length > 1) this.figures.takenOver++;
     if (!isSame(attempts, numbersFrom1(attempts.length))) complain(`${run} has the attempts ${attempts}`);
   }
 
-  /** What a worker was told to be written is there, and what was written under an epoch is before all that was under a later one. */
+  /**
+   * Every write acknowledged to a worker is in the log, and every event of an earlier epoch precedes those of a later
+   * one.
+   */
   #lookAtWrites(log: readonly SessionEvent[], session: string, complain: (problem: string) => void): void {
     const landed = (this.#writes.get(session) ?? [])
       .flatMap(({ epoch, process, events }) => events.map(([seq, hash]) => ({ seq, hash, epoch, process })))
@@ -123,7 +127,10 @@ export class ClusterAudit {
     }
   }
 
-  /** Every call ended once; one that is told as done was done, and only of a `once` call may nobody know. */
+  /**
+   * Every call ended once. A call reported as completed was executed, and only a `once` call may have an unknown
+   * outcome.
+   */
   #lookAtCalls(log: readonly SessionEvent[], complain: (problem: string) => void): void {
     const called = log.filter(isA('tool.called'));
     const ends = grouped(
@@ -140,8 +147,8 @@ export class ClusterAudit {
         if (tool !== 'pay' || end.payload.outcome !== 'interrupted') {
           complain(`${tool} ${callId} ended as ${end.payload.outcome}: ${end.payload.error.message}`);
         }
-      } else if (tool === 'pay' && !this.#paid.has(key)) complain(`${callId} is told as paid, and was not`);
-      else if (tool === 'count' && !this.#counted.has(key)) complain(`${callId} is told as counted, and was not`);
+      } else if (tool === 'pay' && !this.#paid.has(key)) complain(`${callId} completed, but the payment was not made`);
+      else if (tool === 'count' && !this.#counted.has(key)) complain(`${callId} completed, but was not counted`);
     }
   }
 
@@ -151,7 +158,7 @@ export class ClusterAudit {
       const who = `the reader on server ${server + 1}`;
       if (failed) complain(`${who} failed: ${failed}`);
       const wrong = seen.findIndex((event, index) => !isSame(event, all[index]));
-      if (wrong >= 0) complain(`${who} saw ${seen[wrong]} in the place of ${all[wrong]}`);
+      if (wrong >= 0) complain(`${who} saw ${seen[wrong]} instead of ${all[wrong]}`);
       else if (seen.length < all.length) complain(`${who} saw ${seen.length} of ${all.length} events`);
     }
   }

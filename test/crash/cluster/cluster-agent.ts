@@ -4,23 +4,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Agent, defineAgent, defineScript, defineTool } from '../../../src/index.ts';
 
-/** Long enough that a worker dies in the middle of some. */
+/** Long enough that some workers die in the middle of a call. */
 const toolMs = 40;
 const wordMs = 3;
 
 const textIn = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
 
-/** One line for each time that the tool did its work, in the order in which it was done, by any process. */
+/** One line for each execution of the tool by any process, in order. */
 export const linesOf = (folder: string, name: string): readonly string[] =>
   textIn(join(folder, name)).split('\n').slice(0, -1);
 
-/** One write at the end of the file: lines of several processes stay whole. */
+/** Appends with a single write, so that lines of several processes stay intact. */
 export const addLine = (folder: string, name: string, line: string): void =>
   appendFileSync(join(folder, name), `${line}\n`);
 
 export const notesFile = 'notes.txt';
 
-/** What its tools do in the world is in files of the folder. */
+/** The agent's tools leave their effects as files in the folder. */
 export const clusterAgent = (folder: string): Agent =>
   defineAgent({
     name: 'clerk',

@@ -6,7 +6,7 @@ import { startPerdure } from '../../support/cli/perdure-command.ts';
 
 const keptLines = 20;
 
-/** A process that is killed and started again. That it ends by itself is a problem. */
+/** A process that the test kills and restarts. Ending by itself counts as a problem. */
 export class ClusterProcess {
   readonly name: string;
   readonly problems: string[] = [];
@@ -14,7 +14,7 @@ export class ClusterProcess {
   readonly #isReady: (child: ChildProcess) => Promise<unknown>;
   readonly #said: string[] = [];
   #child!: ChildProcess;
-  /** By us. */
+  /** Whether the test ended the process. */
   #isEnded = true;
 
   constructor(name: string, launch: () => ChildProcess, isReady: (child: ChildProcess) => Promise<unknown>) {
@@ -33,7 +33,7 @@ export class ClusterProcess {
     });
     const died = once(child, 'exit').then(([code, signal]) => {
       if (this.#isEnded) return;
-      this.problems.push([`${this.name} ended by itself (${code ?? signal}):`, ...this.#said].join('\n  '));
+      this.problems.push([`${this.name} exited unexpectedly (${code ?? signal}):`, ...this.#said].join('\n  '));
       throw new Error(this.problems.at(-1));
     });
     died.catch(() => undefined);
@@ -48,11 +48,11 @@ export class ClusterProcess {
     await this.#end('SIGKILL');
   }
 
-  /** As its operator would. */
+  /** Stops the process with SIGTERM, as an operator would. */
   async stop(): Promise<void> {
     const code = await this.#end('SIGTERM');
     if (code !== 0)
-      this.problems.push([`${this.name} was stopped and ended with ${code}:`, ...this.#said].join('\n  '));
+      this.problems.push([`${this.name} exited after SIGTERM with code ${code}:`, ...this.#said].join('\n  '));
   }
 
   async #end(signal: NodeJS.Signals): Promise<number | null> {
@@ -76,7 +76,7 @@ const isSaid =
     });
 
 export interface ServerPlan {
-  /** Where all processes tell what they did. */
+  /** The folder where all processes record what they did. */
   readonly cwd: string;
   readonly store: string;
   readonly port: number;
@@ -100,7 +100,7 @@ export const newServer = (name: string, { cwd, store, port }: ServerPlan) => {
 export interface WorkerPlan {
   readonly cwd: string;
   readonly store: string;
-  /** Its machine's own. */
+  /** The data folder of the worker's machine. */
   readonly data: string;
   readonly leaseMs: number;
 }

@@ -21,10 +21,10 @@ const turns = 3;
 const rounds = isSoak ? 3 : 1;
 const leaseMs = 3000;
 const workspaces = ['north', 'south', 'west'];
-/** Of nothing new, while something is left to be done. */
+/** How long to wait without any progress while runs are still open. */
 const patienceMs = 60_000;
 
-/** How many runs have ended, and whoever waits for more. */
+/** Counts ended runs and lets callers wait for more. */
 class Progress {
   ended = 0;
   #listeners = new Set<() => void>();
@@ -34,7 +34,7 @@ class Progress {
     for (const listener of this.#listeners) listener();
   };
 
-  /** False when nothing ended for too long. */
+  /** Returns false when no run ended within `patienceMs`. */
   async reach(wanted: number): Promise<boolean> {
     while (this.ended < wanted) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ class Progress {
 
 const atOnce = 10;
 
-/** A few at a time: a store has few connections. */
+/** Works on a few items at a time, because a store has few connections. */
 const inTurns = async <T, Result>(items: readonly T[], work: (item: T) => Promise<Result>): Promise<Result[]> => {
   const results: Result[] = [];
   while (results.length < items.length) {
@@ -109,7 +109,7 @@ const untilReadersStandAt = async (conversation: Conversation, seq: number): Pro
   await Promise.all(conversation.readers.map((reader) => reader.leave()));
 };
 
-test('[RUN10, WR1, LOG2, KEY1, CLIENT4, WAKE2] three workers and two servers on a PostgreSQL, all of which fail again and again, end every run, and whoever follows sees everything once', async () => {
+test('[RUN10, WR1, LOG2, KEY1, CLIENT4, WAKE2] three workers and two servers on PostgreSQL, all failing repeatedly, finish every run, and followers see every event once', async () => {
   const seed = Number(process.env.PERDURE_SEED ?? randomInt(2 ** 31));
   const random = new SeededRandom(seed);
   console.log(`cluster: seed ${seed}`);
@@ -133,7 +133,8 @@ test('[RUN10, WR1, LOG2, KEY1, CLIENT4, WAKE2] three workers and two servers on 
     const now = inputs.slice(share(stage), share(stage + 1));
     for (const { conversation, turn } of now) {
       const how = { first: random.int(0, 2), repeats: random.next() < 0.3 };
-      const refused = (error: unknown) => void unsent.push(`${conversation.id}: turn ${turn} was not taken: ${error}`);
+      const refused = (error: unknown) =>
+        void unsent.push(`${conversation.id}: turn ${turn} was not accepted: ${error}`);
       sending.push(conversation.send(turn, how).catch(refused));
     }
     const amid = progress.ended + random.int(0, Math.ceil(now.length / 2));
@@ -158,9 +159,9 @@ test('[RUN10, WR1, LOG2, KEY1, CLIENT4, WAKE2] three workers and two servers on 
   const { events, runs, takenOver, interrupted, refused } = audit.figures;
   const again = conversations.reduce((sum, each) => sum + each.again, 0);
   console.log(
-    `cluster: ${disturbances.length} disturbances in ${seconds} s; ${sessions} sessions, ${runs} runs, ${takenOver} of them taken over, ${events} events; ${refused} late writes refused, ${interrupted} calls interrupted, ${again} inputs sent again`,
+    `cluster: ${disturbances.length} disturbances in ${seconds} s; ${sessions} sessions, ${runs} runs, ${takenOver} of them taken over, ${events} events; ${refused} late writes rejected, ${interrupted} calls interrupted, ${again} inputs resent`,
   );
   expect([...unsent, ...audit.problems, ...cluster.processes.flatMap(({ problems }) => problems)]).toEqual([]);
   expect(runs).toBe(inputs.length);
-  expect(takenOver, 'runs that changed hands').toBeGreaterThan(0);
+  expect(takenOver, 'runs that another worker took over').toBeGreaterThan(0);
 });

@@ -11,7 +11,7 @@ export interface Cluster {
   readonly leaseMs: number;
 }
 
-/** How often each befalls the cluster in one round. */
+/** How often each disturbance happens in one round. */
 const round = {
   'a worker is killed': 4,
   'a worker sleeps past its lease': 3,
@@ -28,7 +28,10 @@ export const disturbancesOf = (rounds: number, random: SeededRandom): readonly D
     Object.entries(round).flatMap(([kind, times]) => Array<Disturbance>(times * rounds).fill(kind as Disturbance)),
   );
 
-/** Does to a cluster what happens to clusters, one thing after another; a worker sleeps beside the others. */
+/**
+ * Disturbs a cluster in ways that happen in production, one at a time. Only a sleeping worker overlaps with the other
+ * disturbances.
+ */
 export class Disturber {
   readonly #cluster: Cluster;
   readonly #random: SeededRandom;
@@ -64,7 +67,7 @@ export class Disturber {
     }
   }
 
-  /** When all are awake. */
+  /** Resolves when all workers are awake. */
   async end(): Promise<void> {
     await this.#waking;
   }

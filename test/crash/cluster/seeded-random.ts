@@ -1,4 +1,4 @@
-/** Draws that are the same for the same seed. */
+/** Random numbers that are the same for the same seed. */
 export class SeededRandom {
   #state: number;
 
@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to 1 (mulberry32). */
+  /** From 0 up to but excluding 1 (mulberry32). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class SeededRandom {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from `least` up to and without `end`. */
+  /** An integer from `least` up to but excluding `end`. */
   int(least: number, end: number): number {
     return least + Math.floor(this.next() * (end - least));
   }

@@ -2,17 +2,17 @@ import type { RuntimeStore } from '../../../src/core/ports/runtime-store.ts';
 import { overrideStore } from '../../support/stores/override-store.ts';
 import { addLine } from './cluster-agent.ts';
 
-/** A write of a run that landed, or that was refused because another writer had taken over. */
+/** A run writer's append that landed, or that was fenced because another writer had claimed the session. */
 export interface RunWrite {
   readonly session: string;
-  /** That it was made under. */
+  /** The epoch that the append was made under. */
   readonly epoch: number;
   readonly process: number;
-  /** Empty when it was refused. */
+  /** Empty when the append was fenced. */
   readonly events: readonly (readonly [seq: number, hash: string])[];
 }
 
-/** Tells every write that was tried as the writer of a run, in a file of the folder. */
+/** Records every append of a run writer in a file of the folder. */
 export const tellingStore = (store: RuntimeStore, folder: string): RuntimeStore =>
   overrideStore(store, {
     append: async (request) => {

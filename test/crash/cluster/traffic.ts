@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, ClientSession } from '../../../src/client/index.ts';
 import { isPerdureError } from '../../../src/schema/error.ts';
 
-/** What is over in a moment, when the server or the database is back. */
+/** Whether the error goes away once the server or the database is back. */
 const isPassing = (error: unknown): boolean =>
   isPerdureError(error) && ['SERVER_UNAVAILABLE', 'STORE_UNAVAILABLE', 'STORE_BUSY'].includes(error.code);
 const againMs = 200;
-/** On a machine with much else to do, all who wait for a connection wait long. */
+/** On a busy machine clients wait long for a connection. */
 const patienceMs = 300_000;
 
 export interface Sent {
@@ -14,7 +14,7 @@ export interface Sent {
   readonly run: string;
 }
 
-/** Follows a session on one server from its first event on. */
+/** Follows a session on one server from its first event. */
 class Reader {
   readonly server: number;
   readonly seen: (readonly [seq: number, hash: string])[] = [];
@@ -46,15 +46,15 @@ class Reader {
   }
 }
 
-/** A session with its clients: who sends to it, on either server, and who follows it, on both. */
+/** A session and its clients: senders use either server, and one reader follows on each. */
 export class Conversation {
   readonly workspace: string;
   readonly id: string;
   readonly takesNotes: boolean;
   readonly readers: readonly Reader[];
-  /** In the order in which they were acknowledged. */
+  /** The acknowledged inputs, in order of acknowledgement. */
   readonly sent: Sent[] = [];
-  /** How often a client had to be asked again, beyond what it does by itself. */
+  /** How often the test had to resend an input, beyond the client's own retries. */
   again = 0;
   readonly #handles: readonly ClientSession[];
   readonly #ended = new Set<string>();
@@ -80,7 +80,10 @@ export class Conversation {
     return new Conversation(workspace, handles, takesNotes, onEnded);
   }
 
-  /** Sends it until it is acknowledged, each time to the other server; then once more, as a client does that missed the answer. */
+  /**
+   * Sends the input, alternating between the servers, until it is acknowledged. With `repeats` it sends once more,
+   * like a client that missed the answer.
+   */
   async send(turn: number, { first, repeats }: { readonly first: number; readonly repeats: boolean }): Promise<void> {
     const text = `Turn ${turn}${this.takesNotes ? ', and note it' : ''}`;
     const deadline = performance.now() + patienceMs;

@@ -1,4 +1,4 @@
-/** The configuration of the workers, which tell what they were told to have written. */
+/** The configuration of the workers, which record every write that the store acknowledged. */
 import { openStoreAt } from '../../support/stores/open-store.ts';
 import config from './cluster.config.ts';
 import { tellingStore } from './telling-store.ts';

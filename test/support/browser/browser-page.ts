@@ -12,7 +12,7 @@ export class BrowserPage {
   readonly #tools: DevTools;
   readonly #session: string;
   #loaded: PromiseWithResolvers<void> | undefined;
-  /** What the browser found wrong: exceptions, errors of the console, of the network and of policies. */
+  /** Problems that the browser reported: exceptions and errors of the console, the network and policies. */
   readonly problems: string[] = [];
 
   private constructor(tools: DevTools, session: string) {
@@ -44,7 +44,7 @@ export class BrowserPage {
     await this.#ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
   }
 
-  /** Complete when the page and all that it names is there. */
+  /** Resolves when the page and everything it references have loaded. */
   async go(url: string): Promise<void> {
     this.#loaded = Promise.withResolvers();
     const { errorText } = await this.#ask('Page.navigate', { url });
@@ -52,7 +52,7 @@ export class BrowserPage {
     await this.#loaded.promise;
   }
 
-  /** What the expression gives in the page, once it is settled. */
+  /** Evaluates the expression in the page, awaits its result and returns it. */
   async evaluate<T>(expression: string): Promise<T> {
     const asked = { expression, awaitPromise: true, returnByValue: true };
     const { result, exceptionDetails } = await this.#ask('Runtime.evaluate', asked);
@@ -60,7 +60,7 @@ export class BrowserPage {
     return result.value as T;
   }
 
-  /** What the window shows, as PNG. */
+  /** A PNG of the visible window. */
   async screenshot(): Promise<Buffer> {
     const { data } = await this.#ask('Page.captureScreenshot');
     return Buffer.from(data, 'base64');

@@ -9,7 +9,7 @@ import { DevTools } from './dev-tools.ts';
 
 const missing = 'there is no chromium: `apt-get install chromium` brings it, and PERDURE_BROWSER names another';
 
-/** A real one without a window, told what to do over a pipe. */
+/** A real headless browser, controlled over a pipe. */
 export class Browser {
   readonly #process: ChildProcess;
   readonly #profile: string;
@@ -23,7 +23,7 @@ export class Browser {
 
   static async start(): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), 'perdure-browser-'));
-    // Its own sandbox does not work for root, which tests may be run as; it opens nothing but pages of the tests.
+    // The browser's own sandbox does not work for root, as which tests may run. It opens only pages of the tests.
     const args = ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--remote-debugging-pipe'];
     const process_ = spawn(process.env.PERDURE_BROWSER ?? 'chromium', [...args, `--user-data-dir=${profile}`], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],

@@ -13,7 +13,7 @@ interface Message {
   readonly error?: { readonly message: string };
 }
 
-/** The DevTools protocol over the two pipes of a browser: JSON, each message ended by a zero byte. */
+/** The DevTools protocol over the browser's two pipes: JSON messages, each followed by a zero byte. */
 export class DevTools {
   readonly #to: Writable;
   readonly #waiting = new Map<number, PromiseWithResolvers<Answer>>();
@@ -28,9 +28,9 @@ export class DevTools {
       rest = messages.pop()!;
       for (const message of messages) this.#take(JSON.parse(message) as Message);
     });
-    to.on('error', () => {}); // the browser is gone, which those who wait are told
+    to.on('error', () => {}); // the browser has exited; pending requests are rejected elsewhere
     from.on('close', () => {
-      for (const { reject } of this.#waiting.values()) reject(new Error('the browser is gone'));
+      for (const { reject } of this.#waiting.values()) reject(new Error('the browser has exited'));
     });
   }
 
@@ -42,7 +42,7 @@ export class DevTools {
     return answer.promise;
   }
 
-  /** Told all that happens in one page. */
+  /** Registers a listener for all events of one page. */
   listen(sessionId: string, listener: Listener): void {
     this.#listeners.set(sessionId, listener);
   }

@@ -7,7 +7,7 @@ import type { MemoryDatabase } from '../../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../../src/testing/memory-store.ts';
 import { checkJson } from './check-json.ts';
 
-/** A terminal of so many columns; without an end to them it is a pipe. */
+/** Records what is written to a terminal of `columns` columns. Infinite columns make it a pipe. */
 export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
   const written: Buffer[] = [];
   const isTerminal = Number.isFinite(columns);
@@ -22,7 +22,7 @@ export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
 
 type CallWorld = Partial<World> & { readonly columns?: number };
 
-/** Runs a call within this process, in a world where nothing else happens. */
+/** Runs a CLI call in this process, isolated from the real terminal, environment and signals. */
 export const callCli = async (argv: readonly string[], { columns, ...world }: CallWorld = {}) => {
   const [out, err] = [recorder(columns), recorder(columns)];
   const code = await runCli({
@@ -38,10 +38,10 @@ export const callCli = async (argv: readonly string[], { columns, ...world }: Ca
     onInterrupt: () => () => {},
     person: () => undefined,
     startDetached: () => {
-      throw new Error('a command within a test starts no other');
+      throw new Error('a CLI call in a test cannot start a detached process; pass `startDetached`');
     },
     call: () => {
-      throw new Error('a command within a test calls no other');
+      throw new Error('a CLI call in a test cannot call another command; pass `call`');
     },
     openRuntime,
     ...world,
@@ -58,7 +58,7 @@ export const callCli = async (argv: readonly string[], { columns, ...world }: Ca
   };
 };
 
-/** The same on a store in memory, for which no file and no thread is opened. */
+/** Runs a CLI call on an in-memory store, which needs no file and no thread. */
 export const callCliOn = (database: MemoryDatabase, argv: readonly string[], world: CallWorld = {}) =>
   callCli([...argv, '--store', 'memory'], {
     openRuntime: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),

@@ -10,7 +10,7 @@ const callOf = (argv: readonly string[]): ParsedCall | undefined => {
   }
 };
 
-/** What a command wrote for programs has the shape that it promises. */
+/** Checks that the `--json` output of a command has the shape that the command declares. */
 export const checkJson = (argv: readonly string[], { code, out }: { code: number | null; out: string }): void => {
   const call = callOf(argv);
   if (call?.kind !== 'run' || !call.options.json) return;

@@ -10,7 +10,7 @@ type Call = (
   options?: CallOptions,
 ) => Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
 
-/** What calls that must succeed say. */
+/** Helpers for CLI calls that must succeed: they return the output. */
 export const answersOf = (call: Call) => {
   const said = async (args: readonly string[], options?: CallOptions): Promise<string> => {
     const { code, out, err } = await call(args, options);
@@ -24,7 +24,7 @@ export const answersOf = (call: Call) => {
   return { said, answered, jsonLines };
 };
 
-/** The library on the store of a command line. */
+/** Opens the library on the same store as a command line. */
 export const libraryOn =
   (store: () => RuntimeOptions['store']) =>
   async <T>(work: (sessions: Sessions) => Promise<T>): Promise<T> => {
@@ -36,7 +36,7 @@ export const libraryOn =
     }
   };
 
-/** A session of three answered turns: events 1 to 7. */
+/** Makes a session of three answered turns: events 1 to 7. */
 export const makeSquares = async (sessions: Sessions, title = 'Squares'): Promise<string> => {
   const session = await sessions.open({ title });
   for (const n of [1, 2, 3]) {
@@ -48,7 +48,9 @@ export const makeSquares = async (sessions: Sessions, title = 'Squares'): Promis
   return session.id;
 };
 
-/** The command line in a pipe and the library, on a store in memory: for what does not depend on files. */
+/**
+ * The command line, writing to a pipe, and the library, both on one in-memory store. For tests that need no files.
+ */
 export const memoryCommandLine = () => {
   const database = newMemoryDatabase();
   const call: Call = async (args, options) => {

@@ -18,16 +18,19 @@ export interface CommandOptions extends CallOptions {
 
 const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NODE_COMPILE_CACHE'];
 
-/** No more than a command needs: CI, NO_COLOR, a provider's key and the like would change answers by where a test is run. */
+/**
+ * Passes on only what a command needs. Variables such as CI, NO_COLOR or a provider's key would make results depend on
+ * where the tests run.
+ */
 export const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.includes(name)));
 
-/** The real command in a process of its own. */
+/** Starts the real command in a new process. */
 export const startPerdure = (args: readonly string[], { cwd, env }: CommandOptions): ChildProcessWithoutNullStreams =>
   spawn(process.execPath, [bin, ...args], { cwd, env: { ...environment, ...env } });
 
 export const runPerdure = async (args: readonly string[], options: CommandOptions) => {
   const child = startPerdure(args, options);
-  child.stdin.on('error', () => {}); // a command that needs no input may have ended before it was given
+  child.stdin.on('error', () => {}); // a command that ignores its input may exit before reading it
   child.stdin.end(options.stdin ?? '');
   const [bytes, err, [code]] = await Promise.all([buffer(child.stdout), text(child.stderr), once(child, 'close')]);
   const out = bytes.toString('utf8');
@@ -35,7 +38,7 @@ export const runPerdure = async (args: readonly string[], options: CommandOption
   return { code: code as number | null, out, err, bytes };
 };
 
-/** That of a pipe. */
+/** The surroundings of a command whose output goes to a pipe. */
 export const worldOf = ({ env, stdin = '' }: CallOptions = {}) => ({
   columns: Number.POSITIVE_INFINITY,
   env: { ...environment, ...env },
@@ -45,8 +48,8 @@ export const worldOf = ({ env, stdin = '' }: CallOptions = {}) => ({
 });
 
 /**
- * The same command within this process and in its current folder, which is many times cheaper: for what does not depend on processes,
- * signals or terminals.
+ * Runs the same command in this process and its current folder, which is many times cheaper. For tests that need no
+ * process, signals or terminal.
  */
 export const callPerdure = async (args: readonly string[], options?: CallOptions) => {
   const { raw, ...answer } = await callCli(args, worldOf(options));

@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** Another process at work on the text of a module. Imports in it are by URL. */
+/** A child process that runs a module given as text. The module must import by URL. */
 export interface Script {
   readonly pid: number;
-  /** The next line that it printed; undefined when it has ended. */
+  /** The next line that the script prints; undefined once it has ended. */
   line(): Promise<string | undefined>;
-  /** A line for it to read. */
+  /** Writes a line to the script's stdin. */
   tell(line: string): void;
-  /** How it ended, and what it said on stderr. */
+  /** Resolves with the exit code and the text of stderr. */
   readonly ended: Promise<{ readonly code: number | null; readonly said: string }>;
   kill(): void;
 }
 
-/** `wrap` may name a command that runs another, such as strace. */
+/** `wrap` is a command that runs another one, such as strace. */
 export const runScript = (text: string, wrap: readonly string[] = []): Script => {
   const [command, ...args] = [...wrap, process.execPath, '--input-type=module', '-e', text];
   const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'pipe'] });
@@ -33,5 +33,5 @@ export const runScript = (text: string, wrap: readonly string[] = []): Script =>
   };
 };
 
-/** For the text of a script: where a module of this repository is. */
+/** The URL of a module of this repository, quoted for the text of a script. */
 export const moduleUrl = (path: string): string => JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);

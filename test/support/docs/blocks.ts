@@ -1,13 +1,16 @@
-/** A fenced block of a Markdown file, with the comment that stands above it. */
+/** A fenced block of a Markdown file, with the comment above it. */
 export interface Block {
   readonly file: string;
-  /** Where its first line of code stands, counted from 1. */
+  /** The line of its first line of code, counted from 1. */
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** Why it is not executed: `<!-- needs: a key -->`. */
+  /** Why the block is not executed: `<!-- needs: a key -->`. */
   readonly needs: string | undefined;
-  /** `<!-- program -->`: it is whole, and runs, with what is marked `<!-- program goes on -->` below it. */
+  /**
+   * `<!-- program -->`: the block is a complete program. Blocks marked `<!-- program goes on -->` below are appended
+   * to it.
+   */
   readonly isProgram: boolean;
   readonly goesOn: boolean;
 }
@@ -23,19 +26,19 @@ export const blocksOf = (file: string, markdown: string): readonly Block[] =>
     return { file, line, language, code, needs, isProgram: program !== undefined, goesOn: goesOn !== undefined };
   });
 
-/** Each with those that go on with it. */
+/** Groups each program with the blocks that continue it. */
 export const piecesOf = (blocks: readonly Block[]): readonly (readonly [Block, ...Block[]])[] => {
   const pieces: [Block, ...Block[]][] = [];
   for (const block of blocks) {
     const last = pieces.at(-1);
     if (!block.goesOn) pieces.push([block]);
     else if (last?.[0].isProgram && last[0].file === block.file) last.push(block);
-    else throw new Error(`${block.file}:${block.line} goes on with no program`);
+    else throw new Error(`${block.file}:${block.line} is marked \`program goes on\`, but no program precedes it`);
   }
   return pieces;
 };
 
-/** One text with each block where it stands in its file, so that whatever goes wrong is told with the right line. */
+/** One text with each block at its original line, so that errors report the right line of the file. */
 export const inPlace = (blocks: readonly Block[]): string => {
   let text = '';
   for (const { line, code } of blocks) text += '\n'.repeat(line - text.split('\n').length) + code;

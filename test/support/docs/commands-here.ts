@@ -20,14 +20,14 @@ interface Request {
 
 const ours = ([name]: [string, unknown]) => /^PERDURE_|_API_KEY$/.test(name);
 
-/** What a process of its own would have. */
+/** Sets the folder and environment that a separate process would have. */
 const enter = ({ folder, env }: Request): void => {
   process.chdir(folder);
   for (const [name] of Object.entries(process.env).filter(ours)) delete process.env[name];
   Object.assign(process.env, Object.fromEntries(Object.entries(env).filter(ours)));
 };
 
-/** Files stay open from one command to the next: the threads of a store take most of the time of a short command. */
+/** Keeps stores open between commands, because starting a store's threads dominates the time of a short command. */
 class OpenFiles {
   readonly #stores = new Map<string, Promise<RuntimeStore>>();
 
@@ -50,12 +50,12 @@ class OpenFiles {
 }
 
 interface CommandsHere {
-  /** Without a shell. */
+  /** Runs a command without a shell. */
   readonly run: (request: Request, world?: Partial<World>) => ReturnType<typeof callCli>;
   readonly stop: () => Promise<void>;
 }
 
-/** Answers `perdure-stub.ts`: runs its commands within this process, one shell at a time. */
+/** Answers `perdure-stub.ts`: runs its commands in this process, for one shell at a time. */
 export const startCommandsHere = async (path: string): Promise<CommandsHere> => {
   const files = new OpenFiles();
   const underWay = new Set<Promise<unknown>>();

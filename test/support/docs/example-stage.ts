@@ -7,7 +7,7 @@ import { putPrograms } from './run-shell.ts';
 
 const ours = (name: string): string => new URL(`../../../src/cli/config/${name}`, import.meta.url).href;
 
-/** The agent that is there without a configuration, but for its pauses between words. */
+/** The built-in demo agent, but without its pauses between words. */
 const config = `import { demoAgent } from '${ours('demo-agent.ts')}';
 import { demoTour } from '${ours('demo-script.ts')}';
 export default { agents: [demoAgent], models: { scripts: [demoTour] } };
@@ -25,7 +25,10 @@ const files: Readonly<Record<string, string>> = {
   'chart.png': 'a picture',
 };
 
-/** A folder with whatever examples name, which is a repository with a change in it, and stand-ins for programs that reach elsewhere. */
+/**
+ * Makes a folder with everything that examples name: a repository with an uncommitted change, and stand-ins for
+ * programs that use the network.
+ */
 export const makeExampleFolder = (folder: string): void => {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -36,7 +39,7 @@ export const makeExampleFolder = (folder: string): void => {
   execFileSync('git', ['add', '--intent-to-add', 'log.txt'], { cwd: folder });
 };
 
-/** A command that sets things up; gives what it answers. */
+/** Runs a set-up command and returns its JSON answer. */
 // biome-ignore lint/suspicious/noExplicitAny: commands answer in as many shapes as there are
 export type Perdure = (...argv: readonly string[]) => Promise<any>;
 
@@ -55,7 +58,10 @@ export const perdureIn =
 const namedSeq = 17;
 const retriedTurn = 5;
 
-/** A session with whatever examples name: seq 17 is a commit, turn 5 was asked twice, and a file has changed since turn 3. */
+/**
+ * Makes a session with everything that examples name: seq 17 is a commit, turn 5 was retried, and a file changed since
+ * turn 3.
+ */
 export const openExampleSession = async (perdure: Perdure): Promise<string> => {
   const { id } = await perdure('open', '--agent', 'demo');
   for (let seq = 0; seq < namedSeq - 1; ) ({ seq } = await perdure('commit', id, '--fact', `n=${seq}`));

@@ -1,4 +1,4 @@
-/** Preloaded by programs of the documents: the package comes from its sources, and other packages from beside it. */
+/** Preloaded by programs in the documents: resolves the package to its sources, and other packages beside it. */
 import { registerHooks } from 'node:module';
 import { sourceOf } from './package-sources.ts';
 

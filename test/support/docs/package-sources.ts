@@ -2,7 +2,7 @@ import packageJson from '../../../package.json' with { type: 'json' };
 
 const { name, exports } = packageJson;
 
-/** `perdure/client` and where it is written: as in the package, but before it is built. */
+/** Maps package subpaths such as `perdure/client` to their source files, because the package is not built yet. */
 export const packageSources: Readonly<Record<string, string>> = Object.fromEntries(
   Object.values(exports).flatMap((entry, index) => {
     if (typeof entry === 'string') return [];

@@ -1,16 +1,19 @@
-/** The `perdure` of a documented command: the test's own process does the work (see commands-here.ts), which spares a start for each. */
+/**
+ * The `perdure` that documented commands call. The test's process does the work (see commands-here.ts), which saves
+ * starting Node for each command.
+ */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
 const socket = connect(process.env.PERDURE_TEST_SOCKET!);
-const tell = (line: unknown) => socket.write(`${JSON.stringify(line)}\n`);
-tell({ argv: process.argv.slice(2), folder: process.cwd(), env: process.env });
-process.stdin.on('data', (bytes) => tell({ stdin: bytes.toString('base64') })).on('end', () => tell({ stdin: null }));
+const send = (line: unknown) => socket.write(`${JSON.stringify(line)}\n`);
+send({ argv: process.argv.slice(2), folder: process.cwd(), env: process.env });
+process.stdin.on('data', (bytes) => send({ stdin: bytes.toString('base64') })).on('end', () => send({ stdin: null }));
 for await (const line of createInterface({ input: socket })) {
   const { stream, data, code } = JSON.parse(line);
   if (code !== undefined) process.exit(code);
   const output = process[stream as 'stdout' | 'stderr'];
   if (!output.write(Buffer.from(data, 'base64'))) await once(output, 'drain');
 }
-process.exit(70); // the test has ended meanwhile
+process.exit(70); // the test has already ended

@@ -15,15 +15,15 @@ interface ProgramOptions {
 
 export const runProgram = async (program: string, args: readonly string[], { stdin, ...options }: ProgramOptions) => {
   const child = spawn(program, args, options);
-  child.stdin.on('error', () => {}); // of a program that reads none
+  child.stdin.on('error', () => {}); // the program may exit without reading its input
   child.stdin.end(stdin);
-  let told = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (told += bytes));
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes));
   const [code] = await once(child, 'close');
-  return { code, told };
+  return { code, output };
 };
 
-/** Scripts that come before all other programs of that name; `perdure` is one that `startCommandsHere` answers. */
+/** Writes scripts that shadow all other programs of that name. `perdure` is one that `startCommandsHere` answers. */
 export const putPrograms = (folder: string, programs: Readonly<Record<string, string>> = {}): void => {
   const all = { perdure: `exec '${process.execPath}' '${stub}' "$@"`, ...programs };
   mkdirSync(join(folder, 'bin'));
@@ -32,7 +32,7 @@ export const putPrograms = (folder: string, programs: Readonly<Record<string, st
   }
 };
 
-/** In a folder with programs of its own. */
+/** Runs a shell in a folder with its own programs. */
 export const runShell = (
   shell: string,
   script: string,

@@ -16,7 +16,7 @@ export interface PathEntry {
 
 export interface BuiltTrees {
   readonly root: NewBlob;
-  /** Every tree, the root's last. */
+  /** Every tree; the root comes last. */
   readonly trees: readonly NewBlob[];
 }
 
@@ -40,19 +40,22 @@ const place = (root: Folder, { path, entry }: PathEntry): void => {
   let folder = root;
   for (const segment of parsed.segments.slice(0, -1)) {
     const next = folder.entries.get(segment) ?? newFolder();
-    if (next.kind !== 'folder') throw refused(path, 'goes through what is no folder');
+    if (next.kind !== 'folder') throw refused(path, 'goes through a file or link where a folder is needed');
     folder.entries.set(segment, next);
     folder = next;
   }
   const there = folder.entries.get(name);
-  if (there && (there.kind !== 'folder' || entry.kind !== 'folder')) throw refused(path, 'stands there twice');
-  if (entry.kind === 'link' && !isLinkTarget(entry.target)) throw refused(path, 'is a link that leads nowhere');
+  if (there && (there.kind !== 'folder' || entry.kind !== 'folder')) throw refused(path, 'occurs twice in the list');
+  if (entry.kind === 'link' && !isLinkTarget(entry.target)) throw refused(path, 'is a link with an invalid target');
   if (entry.kind !== 'folder') folder.entries.set(name, entry);
   else if (there?.kind === 'folder') there.mode = entry.mode;
   else folder.entries.set(name, newFolder(entry.mode));
 };
 
-/** The trees of a list of paths, as an archive or a caller gives it: nothing in it reaches outside, or through a link. */
+/**
+ * Builds the trees for a list of paths, as an archive or a caller supplies it. Rejects paths that leave the worktree
+ * or pass through a link.
+ */
 export const buildTrees = (paths: Iterable<PathEntry>): BuiltTrees => {
   const root = newFolder();
   for (const each of paths) place(root, each);

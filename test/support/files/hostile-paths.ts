@@ -1,4 +1,4 @@
-/** What leads out of a worktree, or into the runtime's own folder, on any platform. */
+/** Paths that lead out of a worktree, or into the runtime's own folder, on some platform. */
 export const hostilePaths: readonly string[] = [
   '..',
   '../a',

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { BlobHash, Blobs } from '../../../src/core/ports/blobs.ts';
 
-/** Refuses bytes under another hash than theirs, as a store does. */
+/** Rejects bytes that do not match their hash, as a store does. */
 export class MemoryBlobs implements Blobs {
   readonly kept = new Map<BlobHash, Uint8Array>();
-  /** How many were put, also those that were there. */
+  /** How many blobs were put, including those already there. */
   puts = 0;
 
   async putBlobs(blobs: Parameters<Blobs['putBlobs']>[0]): Promise<void> {
     for (const { hash, bytes } of blobs) {
-      if (createHash('sha256').update(bytes).digest('hex') !== hash) throw new Error(`${hash} has other bytes`);
+      if (createHash('sha256').update(bytes).digest('hex') !== hash)
+        throw new Error(`${hash} does not match its bytes`);
       this.puts++;
       this.kept.set(hash, bytes.slice());
     }

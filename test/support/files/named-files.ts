@@ -14,7 +14,7 @@ export const contentOf = (text: string): NewBlob => {
   return { hash: hashOf(bytes), bytes };
 };
 
-/** The blobs of a worktree, its tree last. */
+/** The blobs of a worktree; its root tree comes last. */
 export const filesOf = (files: Readonly<Record<string, string>>): readonly NewBlob[] => {
   const paths = Object.entries(files).map(([path, text]) => {
     const { hash, bytes } = contentOf(text);
@@ -23,7 +23,7 @@ export const filesOf = (files: Readonly<Record<string, string>>): readonly NewBl
   return [...Object.values(files).map(contentOf), ...buildTrees(paths).trees];
 };
 
-/** As a snapshot sends them. */
+/** Uploads blobs the way a snapshot does. */
 export const putFiles = async (
   store: RuntimeStore,
   workspace: WorkspaceId,
@@ -41,10 +41,10 @@ const write = async (
 ): Promise<void> => {
   const events = [encodeEvent({ ...draft, actor: systemActor, turn: 0 } as EventDraft)] as const;
   const { outcome } = await store.append({ ...key, writer: { kind: 'outside' }, at: 1, events });
-  if (outcome !== 'appended') throw new Error(`the append was refused: ${outcome}`);
+  if (outcome !== 'appended') throw new Error(`the append failed: ${outcome}`);
 };
 
-/** The session's files become the tree that stands last. */
+/** Appends a snapshot whose tree is the last blob. */
 export const snapshotFiles = (store: RuntimeStore, key: SessionKey, blobs: readonly NewBlob[]): Promise<void> =>
   write(store, key, {
     type: 'files.snapshotted',

@@ -26,7 +26,7 @@ export const newFolder = async (): Promise<string> => {
 };
 
 export const whoseFolders = ['its own', "a person's"] as const;
-/** Makes a session work in such a folder. */
+/** The options that make a session work in its own folder or in a person's. */
 export const filesOf = async (whose: (typeof whoseFolders)[number]): Promise<OpenOptions['files']> =>
   whose === 'its own' ? undefined : { cwd: await newFolder() };
 
@@ -35,7 +35,7 @@ export type Act = (context: ToolContext) => unknown;
 
 const namesIn = (folder: string): readonly string[] => readdirSync(folder).filter((name) => name !== '.perdure');
 
-/** Everything in a folder: content, modes, links. */
+/** The files and links in a folder by path, with contents and modes. */
 export const contentOf = (folder: string, path = ''): Record<string, string> =>
   Object.assign(
     {},
@@ -60,7 +60,7 @@ export const write =
 export const eventsOf = async <T extends EventType>(session: Session, type: T): Promise<readonly SessionEvent<T>[]> =>
   (await Array.fromAsync(session.events())).filter(({ type: each }) => each === type) as never;
 
-/** A store's place that is gone with the test. */
+/** A place for a store, removed after the test. */
 export const newPlace = async (kind: StoreKind) => {
   const place = await newStorePlace(kind);
   onTestFinished(place.remove);
@@ -75,7 +75,7 @@ const steps = [
   { text: 'Done.' },
 ];
 
-/** A session of an agent whose tools do what the test says next, on any number of machines with one store. */
+/** Opens a session whose agent's tools do what the test sets next. Any number of machines can open the same store. */
 export const startRunFiles = async (
   kind: StoreKind,
   { prepare, files }: { readonly prepare?: string; readonly files?: OpenOptions['files'] | undefined } = {},
@@ -124,7 +124,7 @@ export const startRunFiles = async (
   const set = (next: Act): void => {
     act = next;
   };
-  /** From now on calls do so much, and then wait for their end. */
+  /** From now on, each call runs `next` and then hangs until it is aborted. */
   const setHanging = (next: Act): Promise<void> => {
     const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
     act = (context) => {
@@ -137,7 +137,7 @@ export const startRunFiles = async (
     return reached;
   };
 
-  /** A session as a machine has it. */
+  /** The session as one machine sees it. */
   const sessionAt = async (runtime: Runtime, id: Session['id']) => {
     const session = await runtime.sessions.get(id);
     const work = (): Promise<void> => runtime.worker({ session: id, pollMs: 50 }).runUntilIdle();
@@ -157,12 +157,12 @@ export const startRunFiles = async (
         expect(await resultOf('act')).toMatchObject({ status: 'succeeded' });
         expect((await eventsOf(session, 'tool.failed')).slice(failed)).toEqual([]);
       },
-      /** What a tool that only looks finds there. */
+      /** Returns what the read-only tool `look` finds in the folder. */
       found: async (): Promise<unknown> => {
         expect(await resultOf('look')).toMatchObject({ status: 'succeeded' });
         return (await eventsOf(session, 'tool.completed')).at(-1)!.payload.output;
       },
-      /** Cancelled in the middle of a call that has done so much. */
+      /** Cancels the run in the middle of a call, after the call has run `next`. */
       cancelAfter: async (next: Act): Promise<void> => {
         const reached = setHanging(next);
         const run = await session.send('act');
@@ -188,7 +188,10 @@ export const startRunFiles = async (
     seen: () => seen!,
     sessionAt,
     elsewhere: async () => sessionAt(await machine(), id),
-    /** Its worker is lost in the middle of a call that has done so much; the machine comes back. */
+    /**
+     * Loses the worker in the middle of a call, after the call has run `next`. Returns the session on the restarted
+     * machine.
+     */
     loseAfter: async (next: Act, text = 'act') => {
       const reached = setHanging(next);
       await here.session.send(text);

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
-/** What a folder holds, by path: a file's mode and content, a link's target, a folder's mode. */
+/** The contents of a folder by path: a file's mode and content, a link's target, a folder's mode. */
 export type Listing = Readonly<Record<string, string>>;
 
 export interface WorktreeFolder {
@@ -44,7 +44,7 @@ const listInto = (root: string, folder: string, all: Record<string, string>): Re
   return all;
 };
 
-// A file may be called __proto__.
+// No prototype, because a file may be called __proto__.
 export const listFolder = (path: string): Listing => listInto(path, '', Object.create(null));
 
 const made: string[] = [];
@@ -52,7 +52,7 @@ export const removeWorktrees = (): void => {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 };
 
-/** Within a folder of its own; `removeWorktrees` in the end. */
+/** Makes a worktree in a new folder; `removeWorktrees` removes it in the end. */
 export const newWorktree = (): WorktreeFolder => {
   const around = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-files-')));
   made.push(around);

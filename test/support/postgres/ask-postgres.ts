@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { newPgClient } from './pg-client.ts';
 
-/** One statement on a connection of its own, as a person with psql would. */
+/** Runs one statement on a new connection, as a person with psql would. */
 export const askPostgres = async <Row extends pg.QueryResultRow>(
   url: string,
   text: string,

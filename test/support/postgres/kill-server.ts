@@ -8,17 +8,21 @@ const childrenOf = (pid: number): readonly number[] =>
     .map((line) => line.trim().split(/\s+/).map(Number))
     .flatMap(([child, parent]) => (child !== undefined && parent === pid ? [child] : []));
 
-/** Of those that there still are; Z is one that has ended and was not yet asked how. */
+/**
+ * The `ps` states of the processes that still exist. Z is a zombie: it has exited, and its parent has not collected
+ * its exit status.
+ */
 const statesOf = (pids: readonly number[]): readonly string[] =>
   spawnSync('ps', ['-o', 'stat=', '-p', pids.join()], { encoding: 'utf8' }).stdout.split('\n').filter(Boolean);
 
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await pause(5);
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await pause(5);
 };
 
 /**
- * SIGKILL to a server and all its processes at once. It is stopped first, so that it neither starts nor mourns any. When this returns,
- * none of them holds anything any more: who dies may take a moment for that.
+ * Sends SIGKILL to a server and all its child processes at once. SIGSTOP comes first, so that the server neither
+ * starts new children nor reacts to dying ones. When this returns, all of them have released their files, which a
+ * dying process may take a moment to do.
  */
 export const killServer = async (server: ChildProcess): Promise<void> => {
   const exited = once(server, 'exit');

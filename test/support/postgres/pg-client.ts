@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** A connection may be ended by its server while nobody asks it anything, as when its database is dropped: that is no failure of a test. */
+/** The server may close an idle connection, for example when its database is dropped. That must not fail a test. */
 export const newPgClient = (url: string): pg.Client => {
   const client = new pg.Client(url);
   client.on('error', () => undefined);

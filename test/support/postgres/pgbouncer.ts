@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../servers/free-port.ts';
 
 export interface Pgbouncer {
-  /** The same database, through the pooler. */
+  /** The URL of the same database, through the pooler. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -25,10 +25,13 @@ const answers = async (port: number): Promise<boolean> => {
   }
 };
 
-/** It refuses to run as root. */
+/** PgBouncer refuses to run as root, so it runs as the user `nobody`. */
 const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
-/** The real pooler, which gives a server connection away for one transaction, or one session, at a time; all clients share `poolSize` of them. */
+/**
+ * Starts a real PgBouncer. It lends out a server connection for one transaction or one session at a time; all clients
+ * share `poolSize` connections.
+ */
 export const startPgbouncer = async (
   target: string,
   poolSize: number,

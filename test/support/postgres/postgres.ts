@@ -5,13 +5,15 @@ import { askPostgres } from './ask-postgres.ts';
 export interface TestDatabase {
   /** Connects as an ordinary role that owns the database. */
   url: string;
-  /** Connects to the same database as the superuser, whom row-level security doesn't bind. */
+  /** Connects to the same database as the superuser, to whom row-level security does not apply. */
   adminUrl: string;
-  /** Nobody waits for it: it takes a checkpoint, and what is left of it goes with the server. */
+  /**
+   * Starts the drop without waiting for it, because it takes a checkpoint. The server's end removes anything left.
+   */
   drop(): Promise<void>;
 }
 
-/** A fresh, empty database on the server of this test run. */
+/** Creates an empty database on the PostgreSQL server of this test run. */
 export async function createDatabase(options = ''): Promise<TestDatabase> {
   const { adminUrl, appRole, appPassword, host, port } = inject('postgres');
   const name = `test_${randomBytes(6).toString('hex')}`;

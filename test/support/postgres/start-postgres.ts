@@ -5,11 +5,11 @@ import { askPostgres } from './ask-postgres.ts';
 import type { PostgresAddress, PostgresReply, PostgresRequest } from './postgres-process.ts';
 
 export interface PostgresServer extends PostgresAddress {
-  /** Starts the stopped or killed server again on the same port with the same data. */
+  /** Starts the stopped or killed server again, on the same port with the same data. */
   start(): Promise<void>;
-  /** Stops the server and breaks its connections; the data stay. */
+  /** Stops the server and breaks its connections; the data remain. */
   stop(): Promise<void>;
-  /** SIGKILL to all its processes at once; the data stay as they are on disk. */
+  /** Sends SIGKILL to all processes of the server at once; the data remain as they are on disk. */
   kill(): Promise<void>;
   /** Ends the server and removes its data. */
   close(): Promise<void>;
@@ -21,16 +21,16 @@ async function ask(child: ChildProcess, request: PostgresRequest): Promise<Postg
   child.send(request);
   const [reply] = await Promise.race([
     once(child, 'message', { signal }),
-    once(child, 'exit', { signal }).then(([code]) => [{ failed: `the PostgreSQL process ended with ${code}` }]),
+    once(child, 'exit', { signal }).then(([code]) => [{ failed: `the PostgreSQL process exited with code ${code}` }]),
   ]);
   answered.abort();
   if ('failed' in reply) throw new Error(reply.failed);
   return reply;
 }
 
-/** A fresh PostgreSQL of its own; most tests share the one of the whole run, see `createDatabase`. */
+/** Starts a separate PostgreSQL server. Most tests share the server of the whole run; see `createDatabase`. */
 export async function startPostgres(): Promise<PostgresServer> {
-  // Detached, so that Ctrl-C reaches the tests first and the server ends in order, after them.
+  // Detached, so that Ctrl-C reaches the tests first and the server shuts down cleanly after them.
   const child = fork(fileURLToPath(new URL('./postgres-process.ts', import.meta.url)), {
     detached: true,
     execArgv: [],
@@ -42,7 +42,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   };
   try {
     const reply = await ask(child, 'start');
-    if (!('address' in reply)) throw new Error('PostgreSQL gave no address');
+    if (!('address' in reply)) throw new Error('the PostgreSQL process replied without an address');
     return {
       ...reply.address,
       start: () => ask(child, 'start').then(() => undefined),
@@ -56,7 +56,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-/** The one database of such a server; gives the URL of the ordinary role that owns it. */
+/** Creates the only database of a server, and returns the URL for the ordinary role that owns it. */
 export async function createOnlyDatabase({ adminUrl, host, port }: PostgresAddress): Promise<string> {
   await askPostgres(adminUrl, `create role app login nosuperuser nobypassrls password 'app'`);
   await askPostgres(adminUrl, 'create database app owner app');

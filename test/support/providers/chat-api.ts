@@ -54,7 +54,7 @@ function* problems(body: Body): Generator<string | false | undefined> {
     } else {
       yield open.length > 0 &&
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";
-      // As the chat templates of many open models have it.
+      // The chat templates of many open models require this.
       yield role === before && `conversation roles must alternate, found ${role} twice`;
     }
     yield role === 'system' && before !== undefined && before !== 'system' && 'system message must come first';
@@ -71,7 +71,7 @@ function* problems(body: Body): Generator<string | false | undefined> {
   yield open.length > 0 && 'tool_calls at the end of the conversation lack their results';
 }
 
-/** The Chat Completions API of OpenAI and of all that is compatible with it. */
+/** The Chat Completions API of OpenAI and compatible providers. */
 export const chatApi: ProviderApi = {
   path: '/v1/chat/completions',
   keyHeader: (key) => ['authorization', `Bearer ${key}`],

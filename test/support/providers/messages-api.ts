@@ -68,7 +68,7 @@ const frames = (answer: ScriptedAnswer, body: Body, { signature }: Issued): stri
 const ofType = (content: Body, type: string): Body[] =>
   Array.isArray(content) ? content.filter((each: Body) => each.type === type) : [];
 
-/** A turn that makes calls begins with the thinking that led to them, signed. */
+/** A turn with calls must begin with the signed thinking that led to them. */
 const thinkingProblem = (content: Body, issued: readonly Issued[]): string | undefined => {
   for (const { id } of ofType(content, 'tool_use')) {
     const origin = issued.find(({ calls, thinking }) => thinking !== '' && calls.includes(id));

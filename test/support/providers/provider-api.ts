@@ -1,12 +1,12 @@
-/** What a provider is made to answer. */
+/** The answer that a test makes a provider give. */
 export interface ScriptedAnswer {
   readonly thinking?: string;
   readonly text?: string;
-  /** `input` is sent as it stands, so that it can be no JSON. */
+  /** `input` is sent verbatim, so that it can be invalid JSON. */
   readonly calls?: readonly { readonly id: string; readonly tool: string; readonly input: string }[];
 }
 
-/** How a stream goes wrong after its first half; `empty` sends nothing at all. */
+/** How a stream fails after its first half; `empty` sends nothing at all. */
 export type StreamFault = 'disconnect' | 'unfinished' | 'malformed' | 'stall' | 'empty' | 'error-frame';
 
 export interface StatusFault {
@@ -24,7 +24,7 @@ export type Reply =
 // biome-ignore lint/suspicious/noExplicitAny: bodies of three foreign APIs, judged field by field
 export type Body = any;
 
-/** What a provider handed out with calls and wants to see again beside them. */
+/** Data that a provider issued with calls and expects back beside them. */
 export interface Issued {
   readonly calls: readonly string[];
   readonly thinking: string;
@@ -34,7 +34,7 @@ export interface Issued {
 export interface ProviderApi {
   readonly path: string;
   readonly keyHeader: (key: string) => readonly [name: string, value: string];
-  /** What the real one answers 400 to. */
+  /** The problem for which the real provider answers 400, if there is one. */
   problemOf(body: Body, issued: readonly Issued[]): string | undefined;
   frames(answer: ScriptedAnswer, body: Body, issued: Issued): readonly string[];
   errorFrame(): string;
@@ -63,7 +63,7 @@ export const isObjectText = (text: unknown): boolean => {
 
 const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** What providers say of bytes that are not what they are said to be, or of a kind that they do not take. */
+/** The provider's complaint about bytes of the wrong or an unsupported media type. */
 export const mediaProblem = (mediaType: string, data: string): string | undefined => {
   const bytes = Buffer.from(data, 'base64');
   if (mediaType === 'application/pdf') return bytes.toString('latin1', 0, 5) === '%PDF-' ? undefined : 'invalid PDF';
@@ -71,7 +71,7 @@ export const mediaProblem = (mediaType: string, data: string): string | undefine
   return mediaType === 'image/png' && bytes.toString('latin1', 1, 4) !== 'PNG' ? 'could not process image' : undefined;
 };
 
-/** The same of a data URL. */
+/** The same check for a data URL. */
 export const dataUrlProblem = (url: string): string | undefined => {
   const [, mediaType, data] = /^data:([^;,]+);base64,(.+)$/s.exec(url) ?? [];
   return mediaType && data ? mediaProblem(mediaType, data) : 'expected a data URL';

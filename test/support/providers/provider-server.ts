@@ -5,10 +5,10 @@ import type { Body, Issued, ProviderApi, Reply, StatusFault, StreamFault } from 
 
 export const testKey = 'test-key';
 
-/** A provider on this machine: as strict as the real one, and as unreliable as a test wants it. */
+/** A local fake provider: as strict as the real one, and as unreliable as a test wants. */
 export interface ProviderServer {
   readonly url: string;
-  /** Bodies in the order of their arrival, refused ones too. */
+  /** Request bodies in order of arrival, including rejected ones. */
   readonly requests: readonly Body[];
   reply(...replies: Reply[]): void;
   /** Resolves once a client has hung up in the middle of an answer. */

@@ -87,7 +87,7 @@ const frames = (answer: ScriptedAnswer, body: Body, issued: Issued): string[] =>
   );
 };
 
-/** A call that came with reasoning is only understood together with it. */
+/** A call that came with reasoning must be sent back together with that reasoning. */
 const reasoningProblem = (items: readonly Body[], index: number, issued: readonly Issued[]): string | undefined => {
   const call = items[index];
   const origin = issued.find(({ calls, thinking }) => thinking !== '' && calls.includes(call.call_id));

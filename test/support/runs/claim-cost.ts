@@ -23,7 +23,7 @@ export const fillQueue = (
      from generate_series(1, ${rows}) n`,
   );
 
-/** Pages that a claim looks at, and how many sessions it would get. */
+/** Counts the database pages that a claim reads and the sessions that it would get. */
 export const claimCost = async (
   client: pg.Client,
   about: Partial<Claim>,
@@ -50,5 +50,5 @@ export const kindsOfClaims: Record<string, Partial<Claim>> = {
     sessions: ['ses_5000' as SessionId],
   },
   'with limits': { limits },
-  'of what is stranded': { strandedMs: 0 },
+  'of stranded sessions': { strandedMs: 0 },
 };

@@ -11,7 +11,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** A model of the AI SDK that asks for these calls, step by step, and then says that it is done. */
+/** An AI SDK model that makes the given calls, step by step, and then says that it is done. */
 export const scriptedModel = (...steps: readonly (readonly ScriptedCall[])[]): MockLanguageModelV4 => {
   let step = 0;
   const nextCalls = () =>

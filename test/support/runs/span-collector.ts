@@ -17,7 +17,7 @@ type Value = Readonly<Record<string, unknown>> & { readonly arrayValue?: { reado
 const plain = (value: Value): unknown =>
   value.arrayValue ? value.arrayValue.values.map(plain) : Object.values(value)[0];
 
-/** A server on loopback that takes what OTLP exporters send as JSON. */
+/** A server on loopback that receives the JSON of OTLP exporters. */
 export const startCollector = async () => {
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {

@@ -11,11 +11,11 @@ import { openMemoryStore } from '../../../src/testing/memory-store.ts';
 export interface RunsSetup {
   readonly runtime: Runtime;
   readonly session: Session;
-  /** Every type of the log so far, in order. */
+  /** The types of all events so far, in order. */
   types(): Promise<readonly string[]>;
 }
 
-/** A session whose agent is at work in this process, on a store that is gone with it. */
+/** A session whose agent runs in this process, on a store that is removed after the test. */
 export const startRuns = async (
   agent: Partial<AgentDefinition> & Pick<AgentDefinition, 'model'>,
   options: Pick<RuntimeOptions, 'clock' | 'onWarning'> = {},

@@ -11,7 +11,7 @@ export interface TestContext extends ToolContext {
   readonly shown: () => string;
 }
 
-/** What a run would give a tool. */
+/** The context that a run would pass to a tool. */
 export const newToolContext = (folder: string, more: Partial<ToolContext> = {}): TestContext => {
   const callId = newId('call');
   let keeps: Json | undefined;
@@ -27,7 +27,7 @@ export const newToolContext = (folder: string, more: Partial<ToolContext> = {}):
     secrets: {},
     folder,
     temporary: tmpdir(),
-    keepArtifact: () => Promise.reject(new Error('nothing is kept here')),
+    keepArtifact: () => Promise.reject(new Error('artifacts are not available in this test context')),
     state: emptyState,
     kept: undefined,
     keep: (value) => {
@@ -36,7 +36,7 @@ export const newToolContext = (folder: string, more: Partial<ToolContext> = {}):
     progress: (text) => {
       shown += text;
     },
-    delegate: () => Promise.reject(new Error('there is no other agent here')),
+    delegate: () => Promise.reject(new Error('delegation is not available in this test context')),
     recall: async (key) => `what was under ${key}`,
     ...more,
     keeps: () => keeps,
@@ -44,7 +44,7 @@ export const newToolContext = (folder: string, more: Partial<ToolContext> = {}):
   };
 };
 
-/** Checks the input as a run does, and runs it. */
+/** Parses the input as a run does, and executes the tool. */
 export const useTool = async (tool: Tool, input: Json, context: ToolContext): Promise<unknown> => {
   const parsed = tool.parse(input);
   if ('problem' in parsed) throw new Error(parsed.problem);

@@ -1,4 +1,7 @@
-/** Values for the parameters and bodies of every route, so that tests can ask for each. A route that needs one which is not here fails them. */
+/**
+ * Sample parameters and bodies for every route, so that tests can call each one. A route without a sample here fails
+ * its tests.
+ */
 
 interface Operation {
   readonly operationId: string;
@@ -18,7 +21,7 @@ export const operationsOf = (document: Record<string, unknown>): readonly Sample
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   );
 
-/** Of paths and queries; those of sessions and runs are made for each test. */
+/** Path parameters, also used for queries. Tests replace the session and run ids with ones that exist. */
 const parameters: Readonly<Record<string, string>> = {
   session: 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a',
   run: 'run_01jd3v8m9k5x7q2w4e6r8t0y1a',
@@ -38,7 +41,7 @@ const parameters: Readonly<Record<string, string>> = {
 };
 const queries: Readonly<Record<string, string>> = { ...parameters, key: 'turn:1' };
 
-/** Of those that need one. */
+/** Bodies of the routes that require one. */
 const bodies: Readonly<Record<string, unknown>> = {
   appendMessages: { messages: [{ role: 'user', content: 'Hello' }] },
   sendInput: { input: 'Hello' },
@@ -64,7 +67,7 @@ const missing = (what: string): never => {
   throw new Error(`test/support/servers/api-samples.ts has no ${what}`);
 };
 
-/** The address with its parameters, and what else `fetch` takes. */
+/** The URL with its parameters filled in, and the options for `fetch`. */
 export const sampleOf = (route: SampleRoute, own: Readonly<Record<string, string>> = {}) => {
   const { path, method, requestBody, operationId } = route;
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>

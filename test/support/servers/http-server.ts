@@ -24,13 +24,13 @@ export interface Asked {
 export interface TestServer {
   readonly runtime: Runtime;
   readonly server: HttpServer;
-  /** Of the workspace `local`, one for each role. */
+  /** API keys of the workspace `local`, one for each role. */
   readonly keys: Readonly<Record<MemberRole, string>>;
-  /** Of another workspace. */
+  /** API keys of another workspace. */
   readonly foreignKeys: Readonly<Record<MemberRole, string>>;
-  /** As admin, unless a key is given. */
+  /** Sends a request with the admin key, unless `key` is given. */
   ask(path: string, asked?: Asked): Promise<Response>;
-  /** The same, which must succeed; gives its JSON. */
+  /** Like `ask`, but returns the JSON and throws if the request fails. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   json(path: string, asked?: Asked): Promise<any>;
 }

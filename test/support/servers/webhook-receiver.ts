@@ -12,13 +12,13 @@ export interface Received {
 
 export interface Receiver {
   readonly url: string;
-  /** All so far, in order. */
+  /** All deliveries so far, in order. */
   readonly received: readonly Received[];
-  /** When there are so many; as far as they fit where that is asked. */
+  /** Resolves when `count` deliveries have arrived, counting only those for which `which` is true. */
   arrived(count: number, which?: (received: Received) => boolean): Promise<readonly Received[]>;
 }
 
-/** A server on loopback that is told things; it answers 200 unless it is told otherwise. */
+/** A server on loopback that receives webhooks. It answers 200 unless `answer` does otherwise. */
 export const startReceiver = async (
   answer: (response: ServerResponse, received: Received, count: number) => void = (response) => void response.end('ok'),
 ): Promise<Receiver> => {

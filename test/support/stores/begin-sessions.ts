@@ -2,7 +2,7 @@ import type { SessionKey } from '../../../src/core/ports/store.ts';
 import { openSession } from '../../../src/testing/contract/log/session-log.ts';
 import { openStoreAt } from './open-store.ts';
 
-/** As many openings of the store at once as there are keys; each begins a session of its own. */
+/** Opens the store once per key, all at the same time; each opening begins its own session. */
 export const beginSessions = async (address: string, keys: readonly SessionKey[]): Promise<void> => {
   await Promise.all(
     keys.map(async (key) => {

@@ -18,7 +18,7 @@ const headerLine = JSON.stringify({
   sessions: [{ session: newId('ses'), seq: 1, hash: '0'.repeat(64) }],
 });
 
-/** Contents of zeros that differ in their first byte, each with the hash that it says. */
+/** Contents full of zeros that differ only in their first byte, each under its correct hash. */
 function* bombLines({ contents, mebibytes }: Bomb): Generator<string> {
   yield `${headerLine}\n`;
   const zeros = Buffer.alloc(mebibyte);
@@ -34,6 +34,6 @@ function* bombLines({ contents, mebibytes }: Bomb): Generator<string> {
   }
 }
 
-/** A few kilobytes that are valid for as long as they are read, and never end as a bundle does. */
+/** A few kilobytes that stay valid for as long as they are read, but never end as a bundle must. */
 export const bundleBomb = async (bomb: Bomb): Promise<Buffer> =>
   Buffer.concat(await Array.fromAsync(sealed(Readable.from(bombLines(bomb)).pipe(createZstdCompress()))));

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the worktrees of all tests are, away from the checkout. */
+/** Vitest's global setup: puts the worktrees of all tests outside the checkout. */
 export const setup = async (): Promise<() => Promise<void>> => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-data-'));
   process.env.PERDURE_DATA = folder;

@@ -1,7 +1,7 @@
 import type { RuntimeStore } from '../../../src/core/ports/runtime-store.ts';
 import { openMemoryStore } from '../../../src/testing/memory-store.ts';
 
-/** A store in which another process gets in between: `interrupt` is done once, just before the next append. */
+/** A store with a competing writer: `interrupt` runs once, just before the next append. */
 export const interruptedStore = () => {
   const beside = openMemoryStore();
   let work: (() => Promise<unknown>) | undefined;

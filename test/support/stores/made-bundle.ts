@@ -6,7 +6,7 @@ import { type Actor, newId, type SessionId } from '../../../src/schema/ids.ts';
 
 export interface MadeEvent {
   readonly type: string;
-  /** A text stands as it is. */
+  /** A string is used as the payload text unchanged; anything else is encoded as JSON. */
   readonly payload: unknown;
   readonly turn?: number;
   readonly opensTurn?: boolean;
@@ -49,7 +49,7 @@ const madeSession = (events: readonly MadeEvent[], start: Link): MadeSession => 
 const bundleOf = (entries: readonly object[], lines: readonly string[]): Buffer =>
   sealedLines([JSON.stringify({ bundle: 'perdure', version: bundleVersion, sessions: entries }), ...lines]);
 
-/** The lines of a blob, as it is said to be. */
+/** The lines of a blob, which may declare a wrong hash or size. */
 export const madeBlob = (
   kind: 'tree' | 'content',
   bytes: Uint8Array,
@@ -59,7 +59,10 @@ export const madeBlob = (
     JSON.stringify(line),
   );
 
-/** A bundle whose chain and checksum hold, of one session with whatever events: anyone who knows the format can make one. */
+/**
+ * A bundle of one session with arbitrary events and a valid chain and checksum. Anybody who knows the format can make
+ * one.
+ */
 export const madeBundle = (
   events: readonly MadeEvent[],
   blobs: readonly string[] = [],
@@ -68,7 +71,7 @@ export const madeBundle = (
   return { session: entry.session, bytes: bundleOf([entry], [...blobs, ...lines]) };
 };
 
-/** The same of a session and a fork at its end. */
+/** A bundle of a session and a fork at its end. */
 export const madeFork = (events: readonly MadeEvent[], forked: object, about: Partial<MadeEvent>): Buffer => {
   const parent = madeSession(events, { seq: 0, hash: genesisHash });
   const first = { type: 'session.forked', payload: { parent: parent.entry.session, ...forked }, ...about };

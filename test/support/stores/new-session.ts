@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import { openRuntime, type Session } from '../../../src/index.ts';
 import { newSqliteFile } from './sqlite-file.ts';
 
-/** A session in its first turn, on a file of its own that goes with the test. */
+/** A session in its first turn, on a new SQLite file that is removed after the test. */
 export const newSession = async (): Promise<Session> => {
   const runtime = await openRuntime({ store: `sqlite:${newSqliteFile()}` });
   onTestFinished(() => runtime.close());

@@ -1,6 +1,6 @@
 import type { RuntimeStore } from '../../../src/core/ports/runtime-store.ts';
 
-/** Only the engine that is needed is loaded: child processes start sooner. */
+/** Loads only the engine that the address needs, so that child processes start sooner. */
 export const openStoreAt = async (address: string): Promise<RuntimeStore> => {
   if (address.startsWith('sqlite:')) {
     const { openSqliteStore } = await import('../../../src/stores/sqlite/index.ts');

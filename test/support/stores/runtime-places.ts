@@ -5,7 +5,7 @@ import { newStorePlace, storeKinds } from './stores.ts';
 
 export const runtimeKinds = ['memory', ...storeKinds] as const;
 
-/** A store of its own, on which any number of runtimes can be opened, as by so many processes. */
+/** A new store on which several runtimes can be opened, as several processes would. */
 export interface RuntimePlace {
   open(options?: Omit<RuntimeOptions, 'store'>): Promise<Runtime>;
   remove(): Promise<void>;

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { newPgClient } from '../postgres/pg-client.ts';
 import { createDatabase } from '../postgres/postgres.ts';
 
-/** A place for a store of its own; `address` is what openRuntime takes. */
+/** A place for a new store; `address` is what `openRuntime` takes. */
 export interface StorePlace {
   readonly address: string;
-  /** Runs SQL behind the store's back, as someone with the database's own tools could. Tables stand behind `prefix`. */
+  /** Runs SQL on the database directly, as a person with database tools could. Table names need `prefix`. */
   edit(sql: (events: string, prefix: string) => string): Promise<void>;
-  /** Every value of every table. */
+  /** Every value in every table. */
   values(): Promise<readonly unknown[]>;
   remove(): Promise<void>;
 }

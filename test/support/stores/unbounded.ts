@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** Lists and records that a schema looks at without looking ahead, by their paths. */
+/** The paths of lists and records that a schema validates without first checking their size. */
 export const unbounded = (schema: z.core.$ZodType, path: string, seen = new Set<unknown>()): readonly string[] => {
   if (seen.has(schema)) return [];
   seen.add(schema);
