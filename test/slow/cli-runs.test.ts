@@ -908,12 +908,12 @@ describe('demo', () => {
     const wide = story.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
     expect(wide).toEqual([]);
     const [, history = ''] = /perdure (files history .*)/.exec(next) ?? [];
-    const story = join(cwd, 'story');
-    process.chdir(story);
+    const storyFolder = join(cwd, 'story');
+    process.chdir(storyFolder);
     expect(await said(history.split(' '))).toContain('limiter.js');
     const picture = readFileSync(new URL('../../docs/pictures/demo.svg', import.meta.url), 'utf8');
     within(picture, ...claims);
-    expect(readFileSync(join(story, 'released.txt'), 'utf8')).toMatch(
+    expect(readFileSync(join(storyFolder, 'released.txt'), 'utf8')).toMatch(
       new RegExp(`^1.0.0 released by process ${pid} .*\\n$`),
     );
   });
