@@ -154,7 +154,7 @@ const importForms = [
 const unbuiltUrl = /new URL\(\s*['"](\.[^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g;
 
 const matchesOf = (text: string, form: RegExp) => [...text.matchAll(form)].map(([, to]) => String(to));
-const listImports = (text: string) => importForms.flatMap((form) => matchesOf(text, form));
+export const listImports = (text: string) => importForms.flatMap((form) => matchesOf(text, form));
 /** The imports that remain at run time. */
 export const listValueImports = (text: string) => listImports(text.replace(typesForm, ''));
 const packageOf = (specifier: string) => specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
