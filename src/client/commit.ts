@@ -14,7 +14,7 @@ const patchBy = (state: State, mutation: Mutation): readonly PatchOperation[] =>
   const returned = mutation(draft);
   if (returned instanceof Promise) {
     returned.catch(() => undefined);
-    throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
+    throw new PerdureError('INVALID_INPUT', 'a commit function must be synchronous: await first, then commit');
   }
   return patchBetween(state, draft) as readonly PatchOperation[];
 };

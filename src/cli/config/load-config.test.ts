@@ -52,7 +52,7 @@ const written = (text: string): string => {
 };
 
 test.each([
-  ['{ agents: [a, a] }', 'AGENT_INVALID: FILE: the agent a@1 cannot be used: it is given twice'],
+  ['{ agents: [a, a] }', 'AGENT_INVALID: FILE: the agent a@1 cannot be used: this name and version occur twice'],
   ['{ agents: [a], models: 3 }', 'INVALID_INPUT: FILE: models: expected an object'],
   ['{ agents: [a], models: null }', 'INVALID_INPUT: FILE: models: expected an object'],
   ['{ agents: [a], models: { scripts: [3] } }', 'INVALID_INPUT: FILE: models.scripts[0]: a script is { name, steps }'],

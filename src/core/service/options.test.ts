@@ -186,7 +186,7 @@ test('[IN1] what is of the wrong kind is told in words of whoever wrote it', asy
       session.send(inKind({ text: 'x' })),
     'INVALID_INPUT: the patch is not valid: expected a function on a draft, or a list of RFC 6902': () =>
       session.commit(inKind({ facts: {} })),
-    'INVALID_INPUT: a change of the state is made on the draft': () =>
+    'INVALID_INPUT: a commit function must change the draft': () =>
       session.commit(inKind((draft: State) => ({ ...draft, facts: { port: 8080 } }))),
   };
   for (const [words, call] of Object.entries(wrong)) expect(await told(call)).toContain(words);
