@@ -97,7 +97,7 @@ test('[CLI1] where no file can be, it is told in words what is there', async () 
   const id = (await callCliOn(database, ['open'])).out.trim();
   const told = async (...argv: readonly string[]) => (await callCliOn(database, argv, { columns })).err.split('\n')[0];
   const cannot = (verb: string, path: string, why: string) => `error FILE_UNAVAILABLE: cannot ${verb} ${path}: ${why}`;
-  const inCircle = 'its links go round in a circle';
+  const inCircle = 'its symbolic links form a loop';
   expect(await told('import', circle)).toBe(cannot('read', circle, inCircle));
   expect(await told('export', id, '-o', circle)).toBe(cannot('write', circle, inCircle));
   expect(await told('export', id, '-o', full)).toBe(`error FILE_UNAVAILABLE: ${full} is a folder: -o names a file`);
@@ -132,7 +132,7 @@ test('[CLI1] where no file can be, it is told in words what is there', async () 
   expect(await locked()).toBe(`error VAULT_LOCKED: the vault is locked: ${full} cannot be read (it is a folder)`);
   vi.stubEnv('PERDURE_MASTER_KEY_FILE', join(file, 'key'));
   expect(await locked()).toBe(
-    `error VAULT_LOCKED: the vault is locked: ${join(file, 'key')} cannot be read (a part of its path is no folder)`,
+    `error VAULT_LOCKED: the vault is locked: ${join(file, 'key')} cannot be read (a part of its path is not a folder)`,
   );
 });
 
