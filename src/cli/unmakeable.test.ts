@@ -98,7 +98,7 @@ test('[CLI1] an error about an impossible file says in words what is in its plac
   const errorOf = async (...argv: readonly string[]) =>
     (await callCliOn(database, argv, { columns })).err.split('\n')[0];
   const cannot = (verb: string, path: string, why: string) => `error FILE_UNAVAILABLE: cannot ${verb} ${path}: ${why}`;
-  const inCircle = 'its links go round in a circle';
+  const inCircle = 'its symbolic links form a loop';
   expect(await errorOf('import', circle)).toBe(cannot('read', circle, inCircle));
   expect(await errorOf('export', id, '-o', circle)).toBe(cannot('write', circle, inCircle));
   expect(await errorOf('export', id, '-o', full)).toBe(`error FILE_UNAVAILABLE: ${full} is a folder: -o names a file`);
@@ -133,7 +133,7 @@ test('[CLI1] an error about an impossible file says in words what is in its plac
   expect(await locked()).toBe(`error VAULT_LOCKED: the vault is locked: ${full} cannot be read (it is a folder)`);
   vi.stubEnv('PERDURE_MASTER_KEY_FILE', join(file, 'key'));
   expect(await locked()).toBe(
-    `error VAULT_LOCKED: the vault is locked: ${join(file, 'key')} cannot be read (a part of its path is no folder)`,
+    `error VAULT_LOCKED: the vault is locked: ${join(file, 'key')} cannot be read (a part of its path is not a folder)`,
   );
 });
 

@@ -3,11 +3,14 @@ import type { Message } from '../schema/message.ts';
 
 const accepted = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Calls of foreign loops bring ids that providers refuse. */
+/** Replaces a call id that providers reject. Loops outside Perdure can use such ids. */
 export const wireCallId = (callId: string): string =>
   accepted.test(callId) ? callId : `call_${createHash('sha256').update(callId).digest('hex').slice(0, 32)}`;
 
-/** Gives each call of an answer an id that no call of the conversation has: some servers count from 1 in every answer. */
+/**
+ * Gives each call of an answer an id that is unique in the conversation, because some servers count from 1 in every
+ * answer.
+ */
 export const callIdsFor = (messages: readonly Message[]): ((given: string) => string) => {
   const taken = new Set(
     messages.flatMap(({ content }) => content.flatMap((part) => (part.type === 'tool-call' ? [part.callId] : []))),

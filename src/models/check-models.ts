@@ -52,14 +52,14 @@ const checkProviders = (providers: unknown): void => {
     for (const field of ['baseUrl', 'apiKey'] as const) {
       const value: unknown = provider?.[field];
       if (value !== undefined && typeof value !== 'string') {
-        throw wrong(`models.providers.${name}.${field}`, 'expected a text');
+        throw wrong(`models.providers.${name}.${field}`, 'expected a string');
       }
     }
   }
 };
 
 const checkScripts = (scripts: unknown): void => {
-  if (!Array.isArray(scripts)) throw wrong('models.scripts', 'expected a list of what defineScript gives');
+  if (!Array.isArray(scripts)) throw wrong('models.scripts', 'expected a list of scripts made by defineScript');
   for (const [index, script] of scripts.entries()) {
     try {
       defineScript(script);
@@ -69,7 +69,7 @@ const checkScripts = (scripts: unknown): void => {
   }
 };
 
-/** What a program says of models, before anything is opened. */
+/** Validates the configuration of models before anything is opened. */
 export const checkModels = (given: unknown): void => {
   checkFields('models', given, modelsFields);
   const { providers, models, scripts } = given as { readonly [Name in keyof ModelsConfig]: unknown };

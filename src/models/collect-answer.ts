@@ -32,7 +32,7 @@ const merged = (old: Metadata, metadata: Metadata): Metadata => {
   return sum;
 };
 
-/** What is no JSON is kept as text, so that the tool can say what is wrong with it. */
+/** Keeps an input that is not JSON as text, so that the tool can report what is wrong with it. */
 const inputOf = (text: string): Json => {
   if (text.trim() === '') return {};
   try {
@@ -59,7 +59,7 @@ export interface Collector {
   parts(): readonly AssistantPart[];
 }
 
-/** Puts an answer together from its stream, in the order in which its parts began. */
+/** Assembles an answer from its stream, with the parts in the order in which they began. */
 export const collectAnswer = (
   callIdFor: (given: string) => string,
   onDelta: (delta: ModelDelta) => void,

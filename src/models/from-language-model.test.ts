@@ -35,7 +35,7 @@ const isStorable = (content: unknown) => Message.safeParse({ id: newId('msg'), r
 
 afterEach(() => void vi.useRealTimers());
 
-test('[MODEL2] notes on one part are put together from all of its pieces', async () => {
+test('[MODEL2] the provider metadata of a part is merged from all its chunks', async () => {
   const notes = (openai: Record<string, string | null>) => ({ providerMetadata: { openai } });
   const { parts } = await answerOf([
     { type: 'reasoning-start', id: 'rs:0', ...notes({ itemId: 'rs', reasoningEncryptedContent: null }) },
@@ -52,7 +52,7 @@ test('[MODEL2] notes on one part are put together from all of its pieces', async
   ]);
 });
 
-test('[MODEL4] what no log can keep is replaced or kept as text', async () => {
+test('[MODEL4] text that cannot be stored is cleaned, and invalid input is kept as text', async () => {
   const call = (toolCallId: string, input: string) =>
     ({ type: 'tool-call', toolCallId, toolName: 'read', input }) as const;
   const { parts, finish: end } = await answerOf([
@@ -75,7 +75,7 @@ test('[MODEL4] what no log can keep is replaced or kept as text', async () => {
   expect(isStorable(parts)).toBe(true);
 });
 
-test('[MODEL1] files are kept with their bytes, or by their address', async () => {
+test('[MODEL1] a file is stored with its bytes, or by its URL', async () => {
   const { parts } = await answerOf([
     { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } },
     { type: 'file', mediaType: 'image/png', data: { type: 'url', url: new URL('https://example.com/a.png') } },
@@ -88,7 +88,7 @@ test('[MODEL1] files are kept with their bytes, or by their address', async () =
   expect(isStorable(parts)).toBe(true);
 });
 
-test('[MODEL6] an answer of nothing is broken, unless the model counted the tokens of its silence', async () => {
+test('[MODEL6] an empty answer is a broken stream, unless the model counted output tokens for it', async () => {
   await expect(answerOf([finish(usageOf(5, 0))])).rejects.toMatchObject({
     failure: 'broken-stream',
     usage: { inputTokens: 5, outputTokens: 0 },
@@ -96,7 +96,7 @@ test('[MODEL6] an answer of nothing is broken, unless the model counted the toke
   expect(await answerOf([finish(usageOf(5, 2))])).toMatchObject({ parts: [], finish: 'stop' });
 });
 
-test('[MODEL6] a connection that breaks after the end of an answer takes nothing from it', async () => {
+test('[MODEL6] a connection that breaks after the end of an answer does not spoil the answer', async () => {
   const { parts } = await answerOf([
     { type: 'text-delta', id: '1', delta: 'whole' },
     finish(),
@@ -105,7 +105,7 @@ test('[MODEL6] a connection that breaks after the end of an answer takes nothing
   expect(parts).toEqual([{ type: 'text', text: 'whole' }]);
 });
 
-test('[MODEL9] without a price or without counted tokens there is no cost', async () => {
+test('[MODEL9] the cost is unknown without a price or without counted tokens', async () => {
   const text: LanguageModelV4StreamPart = { type: 'text-delta', id: '1', delta: 'x' };
   const price = { input: 2, output: 4 };
   expect((await answerOf([text, finish()])).usage).toEqual({ inputTokens: 5, outputTokens: 5 });
@@ -113,7 +113,7 @@ test('[MODEL9] without a price or without counted tokens there is no cost', asyn
   expect((await answerOf([text, finish()], { price })).usage.usd).toBeCloseTo(30e-6, 12);
 });
 
-test('[MODEL9] what a provider puts into its cache has a price of its own', async () => {
+test('[MODEL9] cache writes have their own price', async () => {
   const usage = usageOf(100, 0);
   Object.assign(usage.inputTokens, { cacheRead: 50, cacheWrite: 30 });
   const price = { input: 1, output: 0, cachedInput: 0.1, cacheWrite: 2 };
@@ -121,7 +121,7 @@ test('[MODEL9] what a provider puts into its cache has a price of its own', asyn
   expect(used.usd).toBeCloseTo((20 + 5 + 60) / 1e6, 12);
 });
 
-test('[MODEL7] a sign of life is enough, and silence is counted anew after it', async () => {
+test('[MODEL7] each ping restarts the stall timer', async () => {
   vi.useFakeTimers();
   const pipe = new TransformStream<LanguageModelV4StreamPart>();
   const writer = pipe.writable.getWriter();
@@ -140,14 +140,14 @@ test('[MODEL7] a sign of life is enough, and silence is counted anew after it', 
   await failing;
 });
 
-test('[MODEL7] a provider that does not listen is left behind', async () => {
+test('[MODEL7] a provider that ignores the abort signal is abandoned', async () => {
   const model = fromLanguageModel(new MockLanguageModelV4({ doStream: () => new Promise(() => {}) }), { stallMs: 20 });
   await expect(model.answer(request(), () => {})).rejects.toMatchObject({ failure: 'timeout' });
   const signal = AbortSignal.abort('gone');
   await expect(model.answer(request({ signal }), () => {})).rejects.toBe('gone');
 });
 
-test('[MODEL1] settings of an agent go over those of the configuration', async () => {
+test("[MODEL1] an agent's settings override those of the configuration", async () => {
   const model = streaming({ type: 'text-delta', id: '1', delta: 'x' }, finish()) as MockLanguageModelV4;
   const port = fromLanguageModel(model, { provider: { openai: { store: false, user: 'a' } } });
   const settings = { temperature: 0.5, maxOutputTokens: 9, provider: { openai: { store: true } } };

@@ -28,14 +28,14 @@ export interface LanguageModelOptions {
   readonly name?: string | undefined;
   readonly contextTokens?: number | undefined;
   readonly price?: Price | undefined;
-  /** How long nothing may come before the request is given up. */
+  /** The maximum silence before the request is abandoned. */
   readonly stallMs?: number | undefined;
-  /** Told to whoever has to set it. */
+  /** The environment variable of the API key, named in error messages. `urlName` is that of the base URL. */
   readonly keyName?: string | undefined;
   readonly urlName?: string | undefined;
-  /** Left out of what a provider says, should it repeat them. */
+  /** Values that are removed from a provider's error messages. */
   readonly secrets?: readonly string[] | undefined;
-  /** Options by provider that hold unless an agent's settings say otherwise. */
+  /** Default options by provider. An agent's settings override them. */
   readonly provider?: ModelSettings['provider'];
 }
 
@@ -76,14 +76,14 @@ const readAll = async (stream: ReadableStream<LanguageModelV4StreamPart>, guard:
       to.add(value);
     }
   } catch (error) {
-    // What was whole before the connection broke stays whole.
+    // An answer that was complete before the connection broke is still valid.
     if (to.finish === undefined) throw error;
   } finally {
     reader.cancel().catch(() => {});
   }
 };
 
-/** Some servers say `stop` beside their calls. */
+/** Corrects the finish reason, because some servers report `stop` together with tool calls. */
 const finishOf = (said: Finish, parts: readonly AssistantPart[]): Finish =>
   (said === 'stop' || said === 'other') && parts.some(({ type }) => type === 'tool-call') ? 'tool-calls' : said;
 
@@ -94,21 +94,24 @@ const answerOf = (model: string, collected: Collector, price: Price | undefined)
     throw new ModelFailure('broken-stream', `${model} broke off its answer before the end`, { usage });
   }
   const parts = collected.parts();
-  // A model may choose to add nothing: then it has counted the tokens of its silence.
+  // A model may choose to answer nothing. It then still counts output tokens.
   if (parts.length === 0 && usage.outputTokens === 0) {
     throw new ModelFailure('broken-stream', `${model} gave an empty answer`, { usage });
   }
   return { parts, finish: finishOf(said, parts), usage };
 };
 
-/** Whether the caller ended it, nothing came, or the provider failed: exactly one of them is told. */
+/** Decides whether the request stalled or the provider failed. The caller has already ruled out its own abort. */
 const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): unknown => {
   if (error instanceof ModelFailure) return error;
   if (guard.stalled) return new ModelFailure('timeout', `${context.model} sent nothing for too long`, { cause: error });
   return toFailure(error, context);
 };
 
-/** A model of the AI SDK behind our port. Nothing is retried here: the run decides. An abort rejects with its reason. */
+/**
+ * Adapts a model of the AI SDK to our port. It never retries, because the run decides that. An abort rejects with its
+ * reason.
+ */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
   const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, urlName, secrets } = options;
   const name = options.name ?? nameOf(languageModel);
@@ -138,5 +141,5 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
   };
 };
 
-/** `anthropic.messages` serves `anthropic/…`. */
+/** The name of the model. The SDK's provider `anthropic.messages` becomes `anthropic/…`. */
 export const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split('.')[0]}/${modelId}`;

@@ -1,44 +1,50 @@
 import type { Price } from '../core/ports/model.ts';
 import type { Script } from './script.ts';
 
-/** `chat`: OpenAI Chat Completions and all that is compatible; `responses`: OpenAI Responses; `messages`: Anthropic Messages. */
+/**
+ * `chat` is OpenAI Chat Completions and compatible APIs, `responses` is OpenAI Responses, `messages` is Anthropic
+ * Messages.
+ */
 export type ProviderApi = 'chat' | 'responses' | 'messages';
 
 export interface ProviderConfig {
-  /** Where it is. */
+  /** The address of the API. */
   readonly baseUrl?: string | undefined;
-  /** The key for it. It reaches no log, file or model. */
+  /** The API key. It reaches no log, file or model. */
   readonly apiKey?: string | undefined;
-  /** How it speaks: `chat` as OpenAI Chat Completions, `responses` as OpenAI Responses, `messages` as Anthropic Messages. */
+  /**
+   * The API that it speaks: `chat` for OpenAI Chat Completions, `responses` for OpenAI Responses, `messages` for
+   * Anthropic Messages.
+   */
   readonly api?: ProviderApi | undefined;
-  /** Sent with each request. */
+  /** HTTP headers that are sent with each request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Whether a `chat` server takes JSON schemas for its answers; true unless said otherwise. */
+  /** Whether a `chat` server accepts a JSON schema for its answers. True by default. */
   readonly structuredOutput?: boolean | undefined;
 }
 
 export interface ModelConfig {
-  /** How many tokens a request and its answer may have together. */
+  /** The maximum number of tokens of a request and its answer together. */
   readonly contextTokens?: number | undefined;
-  /** What it costs, in USD per million tokens, if Perdure does not know it. */
+  /** The price in USD per million tokens, if Perdure does not know it. */
   readonly price?: Price | undefined;
-  /** How long it may send nothing before it is asked again. */
+  /** How long the model may send nothing before the request is retried. */
   readonly stallMs?: number | undefined;
 }
 
 export interface ModelsConfig {
-  /** By the name before the slash: where it is and how it speaks. */
+  /** The address and API of each provider, by the name before the slash. */
   readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
-  /** By the whole name, such as `ollama/qwen3`. */
+  /** The limits and price of each model, by its whole name, such as `ollama/qwen3`. */
   readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
   /** Scripts that stand in for models: an agent names one as `scripted/NAME`. */
   readonly scripts?: readonly Script[] | undefined;
-  /** How many tokens a request and its answer may have together, for models that do not say. */
+  /** The default of `contextTokens` for models without their own. */
   readonly contextTokens?: number | undefined;
-  /** How long a model may send nothing, for models that do not say. */
+  /** The default of `stallMs` for models without their own. */
   readonly stallMs?: number | undefined;
-  /** Read in place of the environment of the process. */
+  /** Environment variables to use instead of those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Called before each word of a script, which waits for it; for demonstrations. */
+  /** Called and awaited before each word of a script, for demonstrations. */
   readonly pause?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 }

@@ -17,7 +17,7 @@ const usdOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage, price: Price
   return millionths / 1e6;
 };
 
-/** A call without any counted token was not measured: its price is not known. */
+/** Whether the provider counted tokens. If it counted none, the cost is unknown. */
 const isMeasured = ({ inputTokens, outputTokens }: LanguageModelV4Usage): boolean =>
   count(inputTokens.total) + count(outputTokens.total) > 0;
 

@@ -5,7 +5,7 @@ import type { ModelsConfig, ProviderApi, ProviderConfig } from './models-config.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A provider as it is going to be asked. */
+/** A provider with its configuration and environment resolved. */
 export interface Provider extends ProviderConfig {
   readonly name: string;
   readonly api: ProviderApi;
@@ -50,12 +50,12 @@ export const providerFor = (name: string, config: ProviderConfig | undefined, en
 
 const isAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
-/** What has to be set before the provider can be asked; undefined when nothing is missing. */
+/** What must be configured before the provider can be used. Undefined if nothing is missing. */
 export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
   if (baseUrl && !isAddress(baseUrl))
     return `its base URL is not an http or https URL: correct ${urlName} or perdure.config.ts`;
   if (baseUrl && new URL(baseUrl).password)
-    return `its base URL holds a password, which no request can: take it out of ${urlName} or perdure.config.ts and set ${keyName}, or headers`;
+    return `its base URL contains a password, which HTTP requests cannot carry: remove it from ${urlName} or perdure.config.ts and set ${keyName}, or headers`;
   if (needsKey)
     return apiKey
       ? undefined
@@ -64,11 +64,11 @@ export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsK
   return `set ${urlName} (and ${keyName} if it wants a key), or models.providers.${name} in perdure.config.ts or openRuntime: { baseUrl: '…', api: '${api}' }`;
 };
 
-/** What no message may tell: those that are long enough to be told from ordinary words. */
+/** The values that no message may contain. Short values are excluded, because they could be ordinary words. */
 export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
   [apiKey ?? '', ...Object.values(headers)].filter(({ length }) => length >= leastSecretChars);
 
-/** Others say which version or team is meant, and are ordinary words. */
+/** Headers that hold secrets. Others name a version or a team, which are ordinary words. */
 const secretHeader = /auth|key|token|secret|cookie|password/i;
 
 const namedSecretsOf = ({ name, keyName, apiKey, headers = {} }: Provider): readonly NamedSecret[] => [
@@ -83,7 +83,7 @@ interface NamedSecret {
   readonly value: string;
 }
 
-/** All that is known here by the configuration: no log, file or model gets to see one of them. */
+/** All secrets in the configuration and the environment. No log, file or model may see one of them. */
 export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig): readonly NamedSecret[] => {
   const named = [...Object.keys(known), ...Object.keys(providers)].map((name) =>
     providerFor(name, providers[name], env),
@@ -95,21 +95,22 @@ export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig
   return [...named.flatMap(namedSecretsOf), ...others];
 };
 
-/** Options that hold unless an agent's settings say otherwise. */
+/** Default options of the provider. An agent's settings override them. */
 export const defaultsOf = ({ api, name }: Provider): ModelSettings['provider'] => {
   if (api === 'responses') return { openai: { store: false } };
   if (api !== 'messages') return undefined;
   return { anthropic: { includePings: true, ...(name === 'anthropic' && { cacheControl: { type: 'ephemeral' } }) } };
 };
 
-/** Anthropic's own tools write the address without the version, the SDK wants it with it. */
+/** Adds the version to an address, because the SDK needs it and Anthropic's own tools omit it. */
 const versioned = (address: string): string =>
   new URL(address).pathname === '/' ? `${address.replace(/\/+$/, '')}/v1` : address;
 
-/** Loads the provider's package on first use: whoever does not ask it does not wait for it. */
+/** Loads the provider's package on first use, so that programs without that provider do not pay for it. */
 export const openProvider = async (provider: Provider): Promise<(model: string) => LanguageModelV4> => {
   const { name, api, baseUrl, apiKey, headers, structuredOutput = true } = provider;
-  // A server without keys still gets one: the SDK insists, and looks for that of OpenAI or Anthropic in the environment.
+  // A server without keys still gets a dummy key. Otherwise the SDK would send the OpenAI or Anthropic key of the
+  // environment.
   const settings = { ...(headers && { headers }), apiKey: apiKey ?? 'none' };
   if (api === 'messages') {
     const { createAnthropic } = await import('@ai-sdk/anthropic');

@@ -25,13 +25,13 @@ test.each([
   ['gpt-5', ['openai/NAME']],
   ['/x', ['anthropic/NAME']],
   [undefined, ['LanguageModelV4']],
-])('[MODEL8] %s is not configured, and the message says what to set', async (model, hints) => {
+])('[MODEL8] the error for the unconfigured model %s says what to set', async (model, hints) => {
   const refusal = await refusalOf(model);
   expect(refusal).toMatch(/^HOSTED_MODEL_UNAVAILABLE: /);
   for (const hint of hints) expect(refusal).toContain(hint);
 });
 
-test('[MODEL8] an empty or blank key is no key', async () => {
+test('[MODEL8] an empty or blank key counts as missing', async () => {
   for (const key of ['', ' ', '\n']) {
     expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: key } })).toContain(
       'set OPENAI_API_KEY, or models.providers.openai.apiKey in perdure.config.ts or openRuntime',
@@ -42,14 +42,14 @@ test('[MODEL8] an empty or blank key is no key', async () => {
   }
 });
 
-test('[MODEL8] an address that is none is told by where it was set', async () => {
+test('[MODEL8] the error for an invalid base URL names the variable that holds it', async () => {
   const env = { ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'not a url' };
   expect(await refusalOf('anthropic/claude-sonnet-5', { env })).toContain(
     'its base URL is not an http or https URL: correct ANTHROPIC_BASE_URL',
   );
 });
 
-test('[MODEL12] an address that holds a password or is none is refused, and not repeated', async () => {
+test('[MODEL12] a base URL that is invalid or contains a password is rejected without repeating it', async () => {
   for (const baseUrl of ['https://ann:hunter2@example.com/v1', 'ann:hunter2@@example .com']) {
     const refusal = await refusalOf('gateway/m', { providers: { gateway: { baseUrl } } });
     expect(refusal).toContain('PERDURE_PROVIDER_GATEWAY_BASE_URL');
@@ -72,7 +72,7 @@ const refusedBy = async (message: (headers: IncomingHttpHeaders) => string, prov
   return failure;
 };
 
-test('[MODEL12] a key or a header that a server repeats in its refusal is not told', async () => {
+test('[MODEL12] a key or header that a server repeats in its error is removed from the message', async () => {
   const failure = await refusedBy(({ authorization, 'x-team': team }) => `no such key: ${authorization} of ${team}`, {
     apiKey: ' sk-very-secret\n',
     headers: { 'x-team': 'team-secret' },
@@ -81,14 +81,14 @@ test('[MODEL12] a key or a header that a server repeats in its refusal is not to
   expect(inspect(failure, { depth: 9 })).not.toContain('secret');
 });
 
-test('[MODEL12] what is too short to be told from ordinary words is left in a message', async () => {
+test('[MODEL12] a key too short to distinguish from ordinary words stays in the message', async () => {
   for (const apiKey of ['k', 'ollama']) {
     const failure = await refusedBy(() => 'invalid x-api-key for ollama', { apiKey });
     expect(failure.message).toContain('invalid x-api-key for ollama');
   }
 });
 
-test('[MODEL8] a model passed in code is taken as it is, by its name in the configuration', async () => {
+test('[MODEL8] a model object is used directly, with the configuration of its name', async () => {
   const resolve = resolveModels({ models: { 'mock/m': { contextTokens: 9 } }, contextTokens: 77 });
   const mock = (modelId: string) => new MockLanguageModelV4({ provider: 'mock.chat', modelId });
   expect(await resolve(mock('m'))).toMatchObject({ name: 'mock/m', contextTokens: 9 });
@@ -99,7 +99,7 @@ test('[MODEL8] a model passed in code is taken as it is, by its name in the conf
   expect(await refusalOf(old)).toContain('v4 is needed');
 });
 
-test('[MODEL8] names lead to providers, by configuration or environment', async () => {
+test('[MODEL8] a name resolves to a provider through the configuration or the environment', async () => {
   const config: ModelsConfig = {
     env: { ANTHROPIC_API_KEY: 'k', PERDURE_PROVIDER_LM_STUDIO_BASE_URL: 'http://127.0.0.1:1/v1' },
     providers: { ollama: { baseUrl: 'http://127.0.0.1:1/v1', api: 'chat' } },

@@ -18,7 +18,7 @@ const isLanguageModel = (value: unknown): value is { specificationVersion: strin
 
 const examples = '`anthropic/NAME`, `openai/NAME`, `PROVIDER/NAME` or `scripted/demo`';
 
-/** `openrouter/qwen/qwen3` is the model `qwen/qwen3` of the provider `openrouter`. */
+/** Splits at the first slash: `openrouter/qwen/qwen3` is the model `qwen/qwen3` of the provider `openrouter`. */
 const split = (model: string): readonly [provider: string, name: string] => {
   const at = model.indexOf('/');
   if (at < 1 || at === model.length - 1) throw unavailable(JSON.stringify(model), `name it as ${examples}`);
@@ -38,7 +38,7 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
 
   const openScript = (model: string, name: string): Model => {
     const script = scripts.get(name);
-    if (!script) throw unavailable(model, `there are the scripts ${[...scripts.keys()].join(', ')}`);
+    if (!script) throw unavailable(model, `there is no such script; available: ${[...scripts.keys()].join(', ')}`);
     return scriptedModel(script, { contextTokens: optionsOf(model).contextTokens, pause: config.pause });
   };
 
@@ -62,7 +62,10 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
     const languageModel = given as LanguageModelV4;
     const name = nameOf(languageModel);
     if (given.specificationVersion === 'v4') return fromLanguageModel(languageModel, optionsOf(name));
-    throw unavailable(name, `it speaks ${given.specificationVersion} of the AI SDK, v4 is needed: update its package`);
+    throw unavailable(
+      name,
+      `it implements ${given.specificationVersion} of the AI SDK, but v4 is needed: update its package`,
+    );
   };
 
   return async (model) => {
@@ -71,7 +74,7 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
     if (model === undefined)
       throw new PerdureError(
         'HOSTED_MODEL_UNAVAILABLE',
-        `the agent names no model: give it one, as ${examples}, or a LanguageModelV4`,
+        `the agent names no model: set \`model\` to ${examples}, or to a LanguageModelV4`,
       );
     if (typeof model !== 'string')
       throw unavailable(String(model), `name it as ${examples}, or pass a LanguageModelV4`);

@@ -2,45 +2,45 @@ import { PerdureError } from '../schema/error.ts';
 import type { Json } from '../schema/json.ts';
 import type { Message, ToolOutcome, ToolResultPart } from '../schema/message.ts';
 
-/** All that is named has to hold. Patterns are regular expressions, case does not matter. */
+/** Every given field must hold. Patterns are case-insensitive regular expressions. */
 export interface Condition {
-  /** One of the results that the last calls gave: of this tool, with this outcome, with an output that matches. */
+  /** One result of the last calls has this tool, this outcome and an output that matches. */
   readonly last?: { readonly tool?: string; readonly outcome?: ToolOutcome; readonly matches?: string };
   /** The newest text of the user matches. */
   readonly userMatches?: string;
-  /** So many answers were given since that text. */
+  /** The number of answers since that text. */
   readonly answers?: number;
 }
 
 export interface ScriptStep {
-  /** For messages about the script. */
+  /** Names the step in error messages. */
   readonly name?: string;
-  /** The step is passed over where this does not hold. */
+  /** The step is skipped if this does not hold. */
   readonly when?: Condition;
-  /** What the model thinks before it answers. */
+  /** The reasoning before the answer. */
   readonly reasoning?: string;
-  /** What it says. */
+  /** The text of the answer. */
   readonly text?: string;
-  /** The tools that it calls. */
+  /** The tool calls of the answer. */
   readonly calls?: readonly { readonly tool: string; readonly input: Json }[];
 }
 
-/** Steps are played in order; one whose condition does not hold is passed over. */
+/** Steps are played in order. A step whose condition does not hold is skipped. */
 export interface Script {
-  /** An agent names the script as its model: `scripted/NAME`. Letters, digits, `-` and `_`. */
+  /** The name of the script: letters, digits, `-` and `_`. An agent uses it as the model `scripted/NAME`. */
   readonly name: string;
-  /** One for each answer, in order. */
+  /** One step for each answer, in order. */
   readonly steps: readonly ScriptStep[];
-  /** Begins anew with each text of the user. Otherwise the steps last for the whole session. */
+  /** Whether the script starts over with each text of the user. Otherwise it runs once through the whole session. */
   readonly everyTurn?: boolean;
 }
 
-/** What an answer of a script carries, so that the next request tells how far it has come. */
+/** The progress that each answer of a script carries, so that the next request shows how far the script has come. */
 export interface Mark {
   readonly script: string;
-  /** Index of the last step that was played. */
+  /** The index of the last played step. */
   readonly step: number;
-  /** Counts the answers of the conversation from 1. */
+  /** The number of the answer in the conversation, from 1. */
   readonly answer: number;
 }
 
@@ -49,25 +49,26 @@ const invalid = (script: string, problem: string) =>
 
 export const defineScript = (script: Script): Script => {
   if (typeof script?.name !== 'string' || !Array.isArray(script.steps))
-    throw new PerdureError('INVALID_INPUT', 'a script is { name, steps }');
+    throw new PerdureError('INVALID_INPUT', 'expected a script as { name, steps }');
   if (!/^[a-z0-9][a-z0-9_-]*$/i.test(script.name))
-    throw invalid(script.name, 'needs a name of letters, digits, - or _');
+    throw invalid(script.name, 'has an invalid name: use letters, digits, - or _');
   if (script.steps.length === 0) throw invalid(script.name, 'has no steps');
   for (const [index, { name, when, reasoning, text, calls = [] }] of script.steps.entries()) {
     const step = name ?? `step ${index + 1}`;
-    if (!reasoning && !text && calls.length === 0) throw invalid(script.name, `says and calls nothing in ${step}`);
+    if (!reasoning && !text && calls.length === 0)
+      throw invalid(script.name, `has no reasoning, text or calls in ${step}`);
     for (const pattern of [when?.userMatches, when?.last?.matches]) {
       try {
         new RegExp(pattern ?? '', 'i');
       } catch {
-        throw invalid(script.name, `has a pattern in ${step} that is no regular expression: ${pattern}`);
+        throw invalid(script.name, `has a pattern in ${step} that is not a regular expression: ${pattern}`);
       }
     }
   }
   return script;
 };
 
-/** Where a conversation stands, told by its messages alone. */
+/** The progress of a conversation, derived only from its messages. */
 export interface Place {
   readonly mark: Mark | undefined;
   readonly user: Extract<Message, { role: 'user' }> | undefined;
@@ -123,9 +124,9 @@ const holds = ({ last, userMatches, answers }: Condition, place: Place): boolean
 };
 
 export interface Turn {
-  /** How far the script had come; -1 before its first step. */
+  /** The index of the last played step, or -1 before the first. */
   readonly played: number;
-  /** Undefined when no step that is left answers this. */
+  /** The index of the step to play. Undefined if no remaining step fits. */
   readonly step: number | undefined;
 }
 

@@ -15,7 +15,7 @@ const requestOf = (messages: readonly Message[], signal = new AbortController().
   signal,
 });
 
-/** Goes on with a conversation as a run would, with the same outcome for every call. */
+/** Continues a conversation as a run would, with the same outcome for every call. */
 const next = async (script: Script, messages: readonly Message[], outcome: ToolOutcome = 'ok', output = 'fine') => {
   const { parts } = await scriptedModel(script).answer(requestOf(messages), () => {});
   const answer: Message = { id: newId('msg'), role: 'assistant', content: [...parts] };
@@ -45,7 +45,7 @@ const build = defineScript({
   ],
 });
 
-test('[MODEL10] a step is chosen by the results of the last calls', async () => {
+test('[MODEL10] the results of the last calls decide the next step', async () => {
   const outcomes = [
     ['denied', 'no', 'Then I leave it.'],
     ['ok', '3 failed', 'They fail.'],
@@ -58,7 +58,7 @@ test('[MODEL10] a step is chosen by the results of the last calls', async () => 
   }
 });
 
-test('[MODEL10] the same messages get the same answer, from any copy of the log', async () => {
+test('[MODEL10] equal messages get the same answer, from any copy of the log', async () => {
   const opening = user('Test it');
   const first = await next(build, [opening]);
   const copy: Message[] = JSON.parse(JSON.stringify(first.messages));
@@ -67,7 +67,7 @@ test('[MODEL10] the same messages get the same answer, from any copy of the log'
   for (const message of copy) expect(Message.safeParse(message).success).toBe(true);
 });
 
-test('[MODEL10] no turn repeats the id of a call, also when its context holds no earlier one', async () => {
+test('[MODEL10] call ids differ between turns, even if the context holds no earlier turn', async () => {
   const first = await next(build, [user('Test it')]);
   const second = await next(build, first.messages);
   const third = await next(build, [...second.messages, user('Once again')]);
@@ -79,7 +79,7 @@ test('[MODEL10] no turn repeats the id of a call, also when its context holds no
   expect(ids).toHaveLength(5);
 });
 
-test('[MODEL11] a script says that it is one when it is over, and when no step fits', async () => {
+test('[MODEL11] a script says that it is a script when it is over and when no step fits', async () => {
   const one = defineScript({ name: 'one', steps: [{ when: { userMatches: '^go' }, text: 'Going.' }] });
   const lost = await next(one, [user('What?')]);
   expect(textOf(lost.parts)).toBe('This is the script "one", not a model: no step of it answers this.');
@@ -89,7 +89,7 @@ test('[MODEL11] a script says that it is one when it is over, and when no step f
   expect(textOf(over.parts)).toBe('This is the script "one", not a model: it is over.');
 });
 
-test('[MODEL10] a script of every turn begins anew', async () => {
+test('[MODEL10] a script with everyTurn starts over in each turn', async () => {
   const hello = await next(demoScript, [user('Hello')]);
   const work = await next(demoScript, [...hello.messages, user('Fix the bug')]);
   const again = await next(demoScript, [...work.messages, user('Hello')]);
@@ -97,7 +97,7 @@ test('[MODEL10] a script of every turn begins anew', async () => {
   expect(textOf(work.parts)).toContain('I am a script');
 });
 
-test('[MODEL1] a script is written word by word, and an abort stops it', async () => {
+test('[MODEL1] a script streams word by word, and an abort stops it', async () => {
   const deltas: ModelDelta[] = [];
   const cancel = new AbortController();
   const pauses: AbortSignal[] = [];
@@ -114,7 +114,7 @@ test('[MODEL1] a script is written word by word, and an abort stops it', async (
   await expect(asking).rejects.toBe('enough');
 });
 
-test('[MODEL8] a script that could not be played is refused when it is defined', () => {
+test('[MODEL8] defining an invalid script fails', () => {
   const invalid: Script[] = [
     { name: 'a b', steps: [{ text: 'x' }] },
     { name: 'a', steps: [] },

@@ -6,7 +6,7 @@ import { defineScript, type Mark, nextStep, type Place, placeIn, type Script, ty
 
 export interface ScriptedOptions {
   readonly contextTokens?: number | undefined;
-  /** Waited for before each word. */
+  /** Called and awaited before each word. */
   readonly pause?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
 }
 
@@ -14,7 +14,10 @@ const nothingToSay = ({ name, steps }: Script, played: number): ScriptStep => ({
   text: `This is the script "${name}", not a model: ${played + 1 < steps.length ? 'no step of it answers this' : 'it is over'}.`,
 });
 
-/** Of the message that the turn answers, so that no other turn has the same, whatever its context still holds. */
+/**
+ * A suffix from the id of the user message, which makes call ids unique across turns even if the context lacks earlier
+ * turns.
+ */
 const tailOf = ({ user }: Place): string => (user ? `_${user.id.slice(-6)}` : '');
 
 const partsOf = ({ reasoning, text, calls = [] }: ScriptStep, mark: Mark, place: Place): AssistantPart[] => {
@@ -54,7 +57,7 @@ const play = (script: Script, { messages }: ModelRequest): readonly AssistantPar
   return partsOf(step === undefined ? nothingToSay(script, played) : script.steps[step]!, mark, place);
 };
 
-/** The offline model: the same messages get the same answer, on any worker, after any crash. */
+/** The offline model. It is deterministic: equal messages get the same answer, on any worker and after any crash. */
 export const scriptedModel = (script: Script, options: ScriptedOptions = {}): Model => {
   defineScript(script);
   return {

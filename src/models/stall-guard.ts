@@ -1,12 +1,12 @@
 import { timerMs } from '../schema/timer-limit.ts';
 
-/** Ends a request when its caller does, or when nothing has come for a while. */
+/** Aborts a request when its caller aborts, or when nothing arrives for too long. */
 export interface StallGuard {
   readonly signal: AbortSignal;
   readonly stalled: boolean;
-  /** Rejects when the guard ends the request, also where a provider does not listen to the signal. */
+  /** Rejects when the guard aborts the request, even if the provider ignores the signal. */
   race<T>(promise: PromiseLike<T>): Promise<T>;
-  /** Something came. */
+  /** Restarts the timer, because something arrived. */
   touch(): void;
   end(): void;
 }

@@ -1,2 +1,2 @@
-/** No log can keep U+0000 or half a surrogate pair. */
+/** Replaces U+0000 and lone surrogates, which a log cannot store. */
 export const storable = (text: string): string => text.replaceAll('\u0000', '\uFFFD').toWellFormed();

@@ -5,22 +5,22 @@ import { storable } from './storable.ts';
 
 export interface FailureContext {
   readonly model: string;
-  /** Where its key is set, such as ANTHROPIC_API_KEY. */
+  /** The environment variable of its key, such as ANTHROPIC_API_KEY. */
   readonly keyName: string | undefined;
-  /** Where its address is set, such as ANTHROPIC_BASE_URL. */
+  /** The environment variable of its address, such as ANTHROPIC_BASE_URL. */
   readonly urlName: string | undefined;
   readonly secrets?: readonly string[] | undefined;
   /** Whether the answer had begun. */
   readonly streaming: boolean;
 }
 
-/** What the SDK's errors, the frames of streams and fetch have in common. */
+/** The common part of SDK errors, error frames of streams and fetch errors. */
 interface Trouble {
   readonly name: string;
   readonly message: string;
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  /** Codes and types by which providers and sockets tell failures apart. */
+  /** All error codes and types of the provider and the socket, joined. */
   readonly codes: string;
   readonly cause: unknown;
 }
@@ -56,7 +56,7 @@ const troubleOf = (error: unknown): Trouble => {
     status: typeof statusCode === 'number' ? statusCode : undefined,
     headers: responseHeaders as Trouble['headers'],
     codes: codes.filter((code) => typeof code === 'string').join(' '),
-    // An APICallError holds the whole conversation, which is no business of a log.
+    // An APICallError holds the whole conversation, which must not reach a log.
     cause: statusCode === undefined && responseBody === undefined ? error : undefined,
   };
 };
@@ -99,7 +99,7 @@ const said: Readonly<Record<ModelFailureKind, string>> = {
   refused: 'refused the request',
 };
 
-/** What to check; undefined where nothing is known beyond what the provider said. */
+/** What to check. Undefined if the provider's own message is all that is known. */
 const adviceFor = (kind: ModelFailureKind, trouble: Trouble, context: FailureContext): string | undefined => {
   const { status, codes } = trouble;
   const url = `the base URL${context.urlName ? ` (${context.urlName})` : ''}`;
@@ -123,8 +123,8 @@ export const toFailure = (error: unknown, context: FailureContext, nowMs = Date.
   const kind = kindOf(trouble, context.streaming);
   const code = status === undefined ? '' : ` (HTTP ${status})`;
   const advice = adviceFor(kind, trouble, context);
-  const told = (context.secrets ?? []).reduce((text, secret) => text.replaceAll(secret, '…'), trouble.message);
-  const words = storable(told.slice(0, longest));
+  const message = (context.secrets ?? []).reduce((text, secret) => text.replaceAll(secret, '…'), trouble.message);
+  const words = storable(message.slice(0, longest));
   const parts = [`${context.model} ${said[kind]}${code}`, advice ? words.replace(/[\s.]+$/, '') : words, advice];
   return new ModelFailure(kind, parts.filter(Boolean).join(': '), {
     retryAfterMs: retryAfterMs(trouble.headers, nowMs),

@@ -25,7 +25,7 @@ const result = (outcome: ToolOutcome, output: string | { n: number }): Message =
   content: [{ type: 'tool-result', callId: 'c1', tool: 'read', outcome, output }],
 });
 
-test('[MODEL2] notes of a provider stand where it left them, and those of a call at its result too', () => {
+test('[MODEL2] provider metadata stays at its part, and that of a call is repeated at its result', () => {
   const [, assistant, tool] = toPrompt('', [user('Go'), call, result('ok', 'x')]);
   expect(assistant?.content).toEqual([
     { type: 'reasoning', text: '', providerOptions: sealed },
@@ -34,7 +34,7 @@ test('[MODEL2] notes of a provider stand where it left them, and those of a call
   expect(tool?.content).toMatchObject([{ toolCallId: 'c1', providerOptions: noted }]);
 });
 
-test('[MODEL3] every outcome has its form', () => {
+test('[MODEL3] every outcome is converted to its own output type', () => {
   const outputOf = (outcome: ToolOutcome, output: string | { n: number }) =>
     (toPrompt('', [call, result(outcome, output)])[1]!.content[0] as { output: unknown }).output;
   expect(outputOf('ok', 'x')).toEqual({ type: 'text', value: 'x' });
@@ -45,7 +45,7 @@ test('[MODEL3] every outcome has its form', () => {
   }
 });
 
-test('[MODEL2] users and assistants take turns, nothing is empty, and the system speaks first', () => {
+test('[MODEL2] the prompt starts with the system message, alternates roles and has no empty parts', () => {
   const note: Message = { id: newId('msg'), role: 'system', content: [{ type: 'text', text: 'note' }] };
   const empty: Message = { id: newId('msg'), role: 'assistant', content: [] };
   const prompt = toPrompt('be brief', [note, user('a', ''), empty, user('b'), note]);

@@ -33,7 +33,10 @@ const toFile = ({ mediaType, name, data, provider }: FilePart): LanguageModelV4F
 
 const named = ({ name = 'without a name' }: FilePart): string => JSON.stringify(name);
 
-/** Providers refuse most kinds of files, and with them every later request of the session: text is told as text, the rest by name. */
+/**
+ * Sends text files as text and unsupported files by name only, because one rejected file would make every later request
+ * of the session fail.
+ */
 const toGiven = (part: FilePart): PartOf<'user'> => {
   const bytes = Buffer.from(part.data, 'base64');
   switch (mediaKindOf(part.mediaType)) {
@@ -50,7 +53,7 @@ const toGiven = (part: FilePart): PartOf<'user'> => {
   }
 };
 
-/** Providers refuse empty text. */
+/** Drops empty text, because providers reject it. */
 const toUserPart = (part: UserPart): PartOf<'user'>[] => {
   if (part.type === 'file') return [toGiven(part)];
   return part.text === '' ? [] : [{ type: 'text', text: part.text, ...given(part.provider) }];
@@ -70,7 +73,7 @@ const toAssistantPart = (part: AssistantPart): PartOf<'assistant'>[] => {
           type: 'tool-call',
           toolCallId: wireCallId(part.callId),
           toolName: part.tool,
-          // Providers refuse a call whose input is no object, also one that they wrote themselves.
+          // Providers reject a call whose input is not an object, even one that they produced themselves.
           input: isRecord(part.input) ? part.input : { invalid: part.input },
           ...given(part.provider),
         },
@@ -94,7 +97,7 @@ const toResult = (part: ToolResultPart, ofCall: Json | undefined): LanguageModel
   ...given(part.provider ?? ofCall),
 });
 
-/** What a provider noted at a call, it looks for at the result too. */
+/** The provider metadata of each call, because providers expect it at the result too. */
 const notesOfCalls = (messages: readonly Message[]): ReadonlyMap<string, Json | undefined> =>
   new Map(
     messages.flatMap(({ content }) =>
@@ -102,7 +105,7 @@ const notesOfCalls = (messages: readonly Message[]): ReadonlyMap<string, Json | 
     ),
   );
 
-/** Many servers want users and assistants to alternate. */
+/** Merges consecutive user messages, because many servers require alternating roles. */
 const addUser = (prompt: LanguageModelV4Prompt, content: PartOf<'user'>[]): void => {
   const last = prompt.at(-1);
   if (content.length === 0) return;
@@ -110,7 +113,7 @@ const addUser = (prompt: LanguageModelV4Prompt, content: PartOf<'user'>[]): void
   else prompt.push({ role: 'user', content });
 };
 
-/** Many take one system message, at the beginning: what comes later is said as a user. */
+/** Sends later system messages as user messages, because many servers accept only one at the beginning. */
 const addSystem = (prompt: LanguageModelV4Prompt, text: string): void => {
   const last = prompt.at(-1);
   if (text === '') return;

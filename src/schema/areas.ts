@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The parts of what a runtime can do that a key can be limited to. */
+/** The parts of a runtime that an API key can be limited to. */
 export const areas = [
   'sessions',
   'files',

@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { AuditId, KeyId, MemberId } from './ids.ts';
 
-/** One use of a privileged verb, also one that was refused. */
+/** One use of a privileged verb. Rejected uses are recorded too. */
 export const AuditEntry = z
   .strictObject({
     id: AuditId,
     at: z.int(),
     member: MemberId,
-    /** By which it was asked. */
+    /** The API key that authenticated the caller. Absent for a program that uses the library directly. */
     key: KeyId.optional(),
     verb: z.string(),
-    /** What it was asked of, by name or id. */
+    /** The name or id that the verb was applied to. */
     target: z.string().optional(),
-    /** `asked` until it is over, then `done` or the code of the error. */
+    /** `asked` while the verb is in progress, then `done` or an error code. */
     outcome: z.string(),
   })
   .meta({ id: 'AuditEntry' });

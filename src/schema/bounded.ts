@@ -1,15 +1,17 @@
 import { z } from 'zod';
 
-/** Of no more entries than this every wrong one is told. */
+/** Lists and records up to this length report every invalid entry. */
 const shortEntries = 20;
-/** Of more the first few. */
-const toldEntries = 5;
+/** Longer ones report only this many invalid entries. */
+const reportedEntries = 5;
 
 type LookAhead = Parameters<typeof z.preprocess>[0];
 type Context = Parameters<LookAhead>[1];
 
-/** Whether an entry is wrong. A schema would tell of each of millions, for minutes and in gigabytes. */
-const tellFirstWrong = (
+/**
+ * Returns whether an entry is invalid. Without this, zod reports every one of millions, taking minutes and gigabytes.
+ */
+const reportFirstInvalid = (
   entries: Iterable<readonly [place: PropertyKey, schema: z.ZodType, value: unknown]>,
   context: Context,
 ): boolean => {
@@ -20,12 +22,12 @@ const tellFirstWrong = (
     for (const issue of error.issues) {
       context.issues.push({ ...issue, path: [place, ...issue.path], input: undefined } as z.core.$ZodRawIssue);
     }
-    if (++wrong === toldEntries) break;
+    if (++wrong === reportedEntries) break;
   }
   return wrong > 0;
 };
 
-/** What looks ahead may be given nothing, and so passes for optional; what it looks at is not. */
+/** `z.preprocess` marks its input as optional. Resetting `optin` keeps the field required. */
 const lookingAhead = <Schema extends z.ZodType>(lookAhead: LookAhead, schema: Schema): Schema => {
   const looking = z.preprocess(lookAhead, schema);
   Object.defineProperty(looking._zod, 'optin', { value: undefined });
@@ -35,11 +37,11 @@ const lookingAhead = <Schema extends z.ZodType>(lookAhead: LookAhead, schema: Sc
 export interface ListLimits {
   readonly min?: number;
   readonly max?: number;
-  /** What is said of a value that is no such list. */
+  /** The message for a value that is not a list. */
   readonly error?: string;
 }
 
-/** A list that is refused by its length before its entries are looked at, and by its first wrong entries before the others are. */
+/** A list that checks its length before any entry, and stops after the first few invalid entries. */
 export const listOf = <Entry extends z.ZodType>(entry: Entry, limits: ListLimits = {}) => {
   const { min = 0, max = Number.POSITIVE_INFINITY, error } = limits;
   const ofEntries = z.array(entry, error);
@@ -52,12 +54,12 @@ export const listOf = <Entry extends z.ZodType>(entry: Entry, limits: ListLimits
       return z.NEVER;
     }
     const entries = value.entries().map(([index, each]) => [index, entry, each] as const);
-    return tellFirstWrong(entries, context) ? z.NEVER : value;
+    return reportFirstInvalid(entries, context) ? z.NEVER : value;
   };
   return lookingAhead(lookAhead, list);
 };
 
-/** A record that is refused by its first wrong entries before the others are looked at. */
+/** A record that stops checking after the first few invalid entries. */
 export const bounded = <Schema extends z.ZodRecord>(record: Schema): Schema => {
   const lookAhead: LookAhead = (given, context) => {
     if (typeof given !== 'object' || given === null) return given;
@@ -68,7 +70,7 @@ export const bounded = <Schema extends z.ZodRecord>(record: Schema): Schema => {
     const entries = names
       .values()
       .flatMap((name) => [[name, keyType, name] as const, [name, valueType, fields[name]] as const]);
-    return tellFirstWrong(entries, context) ? z.NEVER : given;
+    return reportFirstInvalid(entries, context) ? z.NEVER : given;
   };
   return lookingAhead(lookAhead, record);
 };

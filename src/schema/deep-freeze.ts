@@ -1,4 +1,4 @@
-/** Freezes what is not frozen yet; what is, is taken to be so all the way down. */
+/** Freezes a value and everything in it. Assumes that frozen objects are deeply frozen. */
 export const deepFreeze = <T>(value: T): T => {
   if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return value;
   Object.freeze(value);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Metadata, Text } from './json.ts';
 
-/** Which of a workspace's sessions are worked on first. */
+/** The order in which workers take the sessions of a workspace. */
 export const Priority = z.enum(['low', 'normal', 'high']);
 export type Priority = z.infer<typeof Priority>;
 
-/** What its users say of a session. */
+/** The fields of a session that its users set. */
 export const Description = z.strictObject({
   title: Text.max(500).optional(),
   metadata: Metadata.optional(),

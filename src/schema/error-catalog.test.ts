@@ -13,7 +13,7 @@ const texts = entries.flatMap(([code, { cause, remedy, details }]) => [
   ...(details ? [[code, details]] : []),
 ]) as [string, string][];
 
-test('the catalogues of errors and of failed runs name commands and options that there are', () => {
+test('every command and option that the error and run-failure catalogues mention exists', () => {
   const calls = texts.flatMap(([, text]) => [...text.matchAll(/`perdure ([^`]+)`/g)].map(([, call]) => String(call)));
   const unknown = calls.filter((call) => {
     const command = commands.find(({ name }) => call === name || call.startsWith(`${name} `));
@@ -24,10 +24,10 @@ test('the catalogues of errors and of failed runs name commands and options that
   expect(unknown).toEqual([]);
 });
 
-test('each text of these catalogues is sentences', () => {
+test('every text in the error and run-failure catalogues is a full sentence', () => {
   expect(texts.filter(([, text]) => !/^[A-Z`].*\.$/.test(text))).toEqual([]);
 });
 
-test('[CLI11] no remedy sends a person to details, which only programs are shown', () => {
+test('[CLI11] no remedy mentions details, because the CLI shows them only to programs', () => {
   expect(entries.filter(([, { remedy }]) => remedy.includes('details'))).toEqual([]);
 });

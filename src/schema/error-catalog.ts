@@ -1,16 +1,16 @@
 import type { ErrorCode } from './error.ts';
 
-/** What an error is about, for somebody who met its code. Nothing imports this at run time but help and documents. */
+/** Explains an error code to a person. At run time only the CLI's help and the documentation import it. */
 export interface ErrorEntry {
   /** What happened. */
   readonly cause: string;
   /** What to do now. */
   readonly remedy: string;
-  /** What programs find in its details. */
+  /** What `details` of the error holds for programs. */
   readonly details?: string;
 }
 
-/** `DEFECT` is what the edges call a failure that is none of the codes. */
+/** HTTP and the CLI report an error without a code as `DEFECT`. */
 export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = {
   INVALID_INPUT: {
     cause:

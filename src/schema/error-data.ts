@@ -1,8 +1,8 @@
 import { type ErrorCode, type ErrorDetails, isPerdureError, PerdureError } from './error.ts';
 
-/** An error on its way between threads. */
+/** An error in the form that crosses from one thread to another. */
 export interface ErrorData {
-  /** Absent for a defect. */
+  /** Absent for a defect: an error that is not a `PerdureError`. */
   readonly code?: ErrorCode;
   readonly message: string;
   readonly details?: ErrorDetails;

@@ -1,4 +1,4 @@
-/** Every failure a caller can meet and branch on. A message says what happened and what to do next. */
+/** Every failure that a caller can branch on. The message says what happened and what to do next. */
 export const errorCodes = [
   'INVALID_INPUT',
   'PAYLOAD_TOO_LARGE',

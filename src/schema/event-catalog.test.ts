@@ -4,12 +4,12 @@ import { eventCatalog } from './event-catalog.ts';
 
 const types = Object.keys(eventDefinitions) as EventType[];
 
-describe('the catalogue of events', () => {
-  test.each(types)('the example of %s is a payload of its newest version', (type) => {
+describe('the event catalogue', () => {
+  test.each(types)('the example of %s is a valid payload of the newest version', (type) => {
     expect(() => eventDefinitions[type].payload.parse(eventCatalog[type].example)).not.toThrow();
   });
 
-  test('[WR3] leaves to runs what the store takes from runs alone', () => {
+  test('[WR3] names the run as the writer of every run, tool and model event', () => {
     const ofRuns = types.filter((type) => /^(run|tool|model)\./.test(type));
     expect(ofRuns.filter((type) => eventCatalog[type].writer !== 'run')).toEqual([]);
   });

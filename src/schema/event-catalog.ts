@@ -1,14 +1,14 @@
 import type { EventType, PayloadOf } from './event.ts';
 
-/** What an event is about, for somebody who reads a log. Nothing imports this at run time but documents. */
+/** Explains an event type to people who read a log. Only the documentation imports it. */
 export interface EventEntry<T extends EventType> {
   readonly about: string;
-  /** A fact lands at any head; a decision names the head it was decided on. */
+  /** A fact is appended at any head. A decision names the head it was decided on. */
   readonly kind: 'fact' | 'decision';
-  /** Who appends it: who holds the epoch or takes it, somebody outside, or either. */
+  /** Who appends it: the run writer that holds or takes the epoch, an outside writer, or either. */
   readonly writer: 'run' | 'outside' | 'either';
   readonly fields: { readonly [Field in keyof PayloadOf<T>]-?: string };
-  /** A payload, as the newest version has it. */
+  /** A payload of the newest version. */
   readonly example: Readonly<Record<string, unknown>>;
 }
 
@@ -19,22 +19,23 @@ const approval = 'apr_01jd3v8m9k5x7q2w4e6r8t0y1d';
 const call = { callId: 'toolu_017', tool: 'shell' };
 const hash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 
-const callId = 'The id of the call, as the model gave it.';
+const callId = 'The id that the model gave the call.';
 const tool = 'The name of the tool.';
-const reason = 'Why, in the words of whoever did it.';
-const inputHash = "The hash of the call's input, keyed by session, so that equal inputs of one session are known.";
-const title = 'What a listing shows.';
-const metadata = 'An object of the users’ own, up to 16 Ki characters.';
+const reason = 'Why, in the words of the actor.';
+const inputHash =
+  "The hash of the call's input, keyed by session, so that equal inputs within one session can be recognized.";
+const title = 'The title that a listing shows.';
+const metadata = 'Any JSON object that the users choose, up to 16 Ki characters.';
 const priority = 'Which sessions workers take first: `low`, `normal` or `high`.';
 const agentRef = 'The agent by name and version.';
-const durationMs = 'How long it took.';
-const retries = 'The turn that this one tries again.';
+const durationMs = 'How long it took, in milliseconds.';
+const retries = 'The turn that this one retries.';
 const childSession = 'The session in which the other agent works.';
-const limitReason = 'Why it waits, for people.';
+const limitReason = 'Why it waits, as text for people.';
 
 export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
   'session.opened': {
-    about: 'The first event of a session that is no fork.',
+    about: 'The first event of a session that is not a fork.',
     kind: 'decision',
     writer: 'outside',
     fields: {
@@ -42,58 +43,58 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       metadata,
       priority,
       agent: agentRef,
-      calledBy: 'The session and the call that it works for, where a tool opened it for a subagent.',
+      calledBy: 'The parent session and the call that this session works for, if a call opened it for a subagent.',
     },
     example: { title: 'Fix the failing test', agent: { name: 'coder', version: 1 } },
   },
   'session.forked': {
     about:
-      'The first event of a fork. It repeats what a listing shows of the parent at that point, so that no parent is read to list a child.',
+      'The first event of a fork. It repeats the parent’s summary at that point, so that a listing never reads the parent.',
     kind: 'decision',
     writer: 'outside',
     fields: {
-      parent: 'The session that the event at `at` belongs to.',
+      parent: 'The session that owns the event at `at`.',
       at: 'The last event of the parent that the fork reads as its own.',
-      midTurn: 'Whether that is in the middle of a turn.',
-      lastTurn: 'The highest turn number given up to there, so that none is given twice.',
+      midTurn: 'Whether that point is in the middle of a turn.',
+      lastTurn: 'The highest turn number used up to that point. Turn numbers are never reused.',
       title,
       metadata,
       priority,
       agent: agentRef,
-      messages: 'How many messages the transcript has there.',
+      messages: 'How many messages the transcript has at that point.',
     },
     example: { parent: session, at: 17, midTurn: false, lastTurn: 3, title: 'Another way', messages: 9 },
   },
   'session.described': {
-    about: 'Title, metadata or priority were changed. What is left out stays as it is.',
+    about: 'The title, metadata or priority changed. Absent fields stay as they are.',
     kind: 'decision',
     writer: 'outside',
     fields: { title, metadata, priority },
     example: { title: 'Fix the flaky test', metadata: { ticket: 'OPS-12' } },
   },
   'session.pausing': {
-    about: 'A pause was asked for while a run is at work: it stops at the next safe point.',
+    about: 'A pause was requested while a run is at work. The run stops at its next safe point.',
     kind: 'decision',
     writer: 'outside',
     fields: { reason },
     example: { reason: 'the build is red' },
   },
   'session.paused': {
-    about: 'Nobody works on the session until it is resumed. A run writes it when it has come to its safe point.',
+    about: 'The session is paused: no worker takes it until it is resumed. A run writes this event at its safe point.',
     kind: 'decision',
     writer: 'either',
     fields: { reason },
     example: { reason: 'the build is red' },
   },
   'session.resumed': {
-    about: 'A paused session is active again, and its run goes on from exactly where it was.',
+    about: 'A paused session is active again, and its run continues exactly where it stopped.',
     kind: 'decision',
     writer: 'outside',
     fields: {},
     example: {},
   },
   'session.closed': {
-    about: 'The session has ended. Reopening undoes it.',
+    about: 'The session was closed. Reopening undoes this.',
     kind: 'decision',
     writer: 'either',
     fields: { reason },
@@ -107,14 +108,14 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     example: {},
   },
   'session.archived': {
-    about: 'A closed session was put away.',
+    about: 'A closed session was archived.',
     kind: 'decision',
     writer: 'outside',
     fields: {},
     example: {},
   },
   'session.restored': {
-    about: 'An archived session is closed again.',
+    about: 'An archived session was restored, and is closed again.',
     kind: 'decision',
     writer: 'outside',
     fields: {},
@@ -122,49 +123,49 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
   },
   'session.rewound': {
     about:
-      'What comes after goes on from an earlier point. Nothing is erased; like a fork it repeats what a listing shows of that point. It raises the epoch. Inputs that wait are cancelled just before it, in the same append.',
+      'The session continues from an earlier point. Nothing is erased. Like a fork, the event repeats the summary at that point. It raises the epoch. Waiting inputs are cancelled just before it, in the same append.',
     kind: 'decision',
     writer: 'outside',
     fields: {
-      to: 'The last event that stands.',
+      to: 'The last event that stays on the live lineage.',
       reason,
-      messages: 'How many messages the transcript has there.',
-      agent: 'The agent there; null for none.',
+      messages: 'How many messages the transcript has at that point.',
+      agent: 'The agent at that point; null for none.',
     },
     example: { to: 9, reason: 'the wrong branch', messages: 4, agent: { name: 'coder', version: 1 } },
   },
   'message.appended': {
     about:
-      'A message joins the transcript. One that gives the result of an earlier call is a decision, since the call must still be open.',
+      'A message joins the transcript. A message with the result of an earlier call is a decision, because the call must still be open.',
     kind: 'fact',
     writer: 'either',
-    fields: { message: 'The message, with its parts word for word.', retries },
+    fields: { message: 'The message, with its parts verbatim.', retries },
     example: { message: { id: message, role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }] } },
   },
   'agent.bound': {
-    about: 'The session belongs to this version of an agent from here on.',
+    about: 'From here on, this version of an agent works in the session.',
     kind: 'decision',
     writer: 'outside',
-    fields: { agent: agentRef, schemaHash: 'Of the schema of its own part of the state.' },
+    fields: { agent: agentRef, schemaHash: 'The hash of the schema for the agent’s own part of the state.' },
     example: { agent: { name: 'coder', version: 1 }, schemaHash: hash },
   },
   'state.committed': {
-    about: 'A commit: the typed state was changed.',
+    about: 'A commit: the typed state changed.',
     kind: 'decision',
     writer: 'either',
     fields: {
-      delta: 'The change, as RFC 6902 has it.',
-      inverse: 'The delta that takes it back.',
-      provenance: 'How far it can be relied on; the lowest of what it came from.',
+      delta: 'The change, as RFC 6902 operations.',
+      inverse: 'The delta that undoes it.',
+      provenance: 'How reliable it is: the lowest provenance of everything it was derived from.',
       entryProvenance:
-        'Of entries that keep or get back one of their own; the provenance of the commit is the lowest of them.',
-      cause: "The call whose work this is; without it, the actor's own.",
+        'The provenance of single entries where it differs. The provenance of the commit is the lowest of them.',
+      cause: 'The call that made the change. Absent when the actor made it directly.',
       inputHash,
-      outputSummary: 'What the call gave, in short.',
-      derivedFrom: 'The events it was concluded from.',
-      why: 'Why it was done.',
+      outputSummary: 'A short summary of the output of the call.',
+      derivedFrom: 'The events that it was derived from.',
+      why: 'Why it was changed.',
       origin:
-        'What it is, when it is not simply a change: a revert, a lift of provenance, an adoption, what was carried over, a migration.',
+        'Where it came from, when it is not an ordinary change: a revert, a lift of provenance, an adoption, a carry-over from another session, or a migration.',
     },
     example: {
       delta: [{ op: 'add', path: '/facts/port', value: 8080 }],
@@ -175,43 +176,43 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'tool.called': {
-    about: 'A call begins. Durable before the tool runs.',
+    about: 'A call begins. The event is durable before the tool runs.',
     kind: 'fact',
     writer: 'run',
-    fields: { callId, tool, input: 'What the tool is given.', inputHash },
+    fields: { callId, tool, input: 'The input of the tool.', inputHash },
     example: { ...call, input: { command: 'npm test' }, inputHash: hash },
   },
   'tool.retried': {
-    about: 'A call is tried again, after a crash or a failure that its tool allows to be tried again.',
+    about: 'A call is retried, after a crash or after a failure that its tool declares retryable.',
     kind: 'fact',
     writer: 'run',
-    fields: { callId, tool, attempt: 'Which try this is, from 2 on.', reason },
+    fields: { callId, tool, attempt: 'The number of this attempt, from 2.', reason },
     example: { ...call, attempt: 2, reason: 'the worker before was lost' },
   },
   'tool.completed': {
-    about: 'A call ended well. The commit of what it changed is in the same append.',
+    about: 'A call succeeded. The commit of its changes is in the same append.',
     kind: 'fact',
     writer: 'run',
     fields: {
       callId,
       tool,
-      output: 'What the tool gave.',
-      outputHash: 'Its SHA-256.',
+      output: 'The output of the tool.',
+      outputHash: 'The SHA-256 of the output.',
       durationMs,
-      trusted: 'Whether the tool is declared trusted: what it says counts as verified.',
-      keeps: 'What the tool wants back at its next call in this session, such as a working folder.',
+      trusted: 'Whether the tool is declared trusted, so that its output counts as verified.',
+      keeps: 'A value that the tool gets back at its next call in this session, such as its working folder.',
     },
     example: { ...call, output: { exitCode: 0 }, outputHash: hash, durationMs: 812, trusted: false },
   },
   'tool.failed': {
-    about: 'A call ended otherwise: a typed result, which the model is told.',
+    about: 'A call did not succeed. The model gets the outcome as a typed result.',
     kind: 'fact',
     writer: 'run',
     fields: {
       callId,
       tool,
-      outcome: '`interrupted`: whether it took effect is not known.',
-      error: 'Its name and what it said.',
+      outcome: 'How the call ended. `interrupted` means that nobody knows whether it took effect.',
+      error: 'The name and the message of the error.',
       durationMs,
     },
     example: {
@@ -222,16 +223,16 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'context.compacted': {
-    about: 'An overlay: the events stay, and contexts hold the summary in their place.',
+    about: 'An overlay: the events stay in the log, and contexts show the summary instead of them.',
     kind: 'decision',
     writer: 'either',
     fields: {
       from: 'The first event that it covers.',
       to: 'The last one.',
-      summary: 'What contexts hold instead.',
-      evicted: 'The keys of what was left out and can be recalled.',
-      calls: 'How many calls that is, listed or not.',
-      summarizer: 'What wrote it, by its name.',
+      summary: 'The text that contexts show instead.',
+      evicted: 'The keys of evicted content, which `recall` can read.',
+      calls: 'How many calls were evicted, including those that `evicted` does not list.',
+      summarizer: 'The name of the summarizer that wrote it.',
     },
     example: {
       from: 3,
@@ -244,15 +245,16 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
   },
   'input.admitted': {
     about:
-      'An input and the run that will answer it, in one. The message joins the transcript when the run begins. With the policy `reject` it is a decision.',
+      'An input together with the run that will answer it. The message joins the transcript when the run begins. With the policy `reject` it is a decision.',
     kind: 'fact',
     writer: 'outside',
     fields: {
-      run: 'The run that it makes.',
+      run: 'The run that will answer it.',
       message: 'The message.',
-      policy: 'What it does while another run is at work: wait, join it at its next step, or end it.',
-      notBefore: 'Its run begins no sooner, in milliseconds since 1970.',
-      from: 'The role and profile of whoever sent it, as they were then.',
+      policy:
+        'What happens while another run is at work: the input waits, joins that run at its next step, or ends it.',
+      notBefore: 'The earliest time at which its run may begin, in milliseconds since 1970.',
+      from: 'The role and profile of the sender at that time.',
       retries,
     },
     example: {
@@ -263,55 +265,55 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'run.started': {
-    about: 'A worker takes the run on: the first time, or after a crash of the one before. It raises the epoch.',
+    about: 'A worker starts the run, for the first time or after the previous worker crashed. It raises the epoch.',
     kind: 'decision',
     writer: 'run',
-    fields: { attempt: 'Which worker of the run this is, from 1 on.' },
+    fields: { attempt: 'The number of this attempt, from 1.' },
     example: { attempt: 1 },
   },
   'run.resumed': {
-    about: 'A worker takes it on again after a wait or a pause. It raises the epoch.',
+    about: 'A worker continues the run after a wait or a pause. It raises the epoch.',
     kind: 'decision',
     writer: 'run',
     fields: {},
     example: {},
   },
   'run.waiting': {
-    about: 'The run waits, and holds no worker.',
+    about: 'The run waits and occupies no worker.',
     kind: 'fact',
     writer: 'run',
     fields: {
       for: 'What it waits for.',
       reason: limitReason,
-      until: 'Goes on by itself then, in milliseconds since 1970.',
-      session: 'The child, where it is that which waits.',
+      until: 'The time at which the run continues by itself, in milliseconds since 1970.',
+      session: 'The child session that waits, if the run waits for its subagent.',
     },
     example: { for: 'approval', reason: 'shell wants to run npm publish' },
   },
   'run.ended': {
-    about: 'The run is over. Every call has its result by then.',
+    about: 'The run has ended. By then every call has its result.',
     kind: 'decision',
     writer: 'run',
     fields: {
       status: 'How it ended.',
-      output: 'What it gave: the last text, or what the schema of the agent’s output asks for.',
-      error: 'Of one that failed: a code to branch on ([all of them](errors.md#why-a-run-failed)), and what happened.',
+      output: 'The result: the last text, or a value that fits the agent’s output schema.',
+      error: 'For a failed run: a code to branch on ([all of them](errors.md#why-a-run-failed)), and what happened.',
     },
     example: { status: 'succeeded', output: 'The test passes.' },
   },
   'model.called': {
-    about: 'A model is asked. Durable before it is.',
+    about: 'A request to a model begins. The event is durable before the request is sent.',
     kind: 'fact',
     writer: 'run',
     fields: {
-      model: 'Its name, as `provider/model`.',
-      attempt: 'Which try of this step it is, from 1 on.',
-      message: 'The id that the answer will have.',
-      settings: 'What it is asked with.',
-      tools: 'The tools on offer, by name.',
+      model: 'The name of the model, as `provider/model`.',
+      attempt: 'The number of this attempt at the step, from 1.',
+      message: 'The message id reserved for the answer.',
+      settings: 'The settings of the request.',
+      tools: 'The names of the tools that the model may call.',
       instructionsHash: 'The SHA-256 of the instructions.',
-      requestTokens: 'An estimate of the request.',
-      reservedTokens: 'What is reserved from the budget: that, and what the answer may take.',
+      requestTokens: 'The estimated size of the request.',
+      reservedTokens: 'What is reserved from the budget: the request plus the maximum answer.',
     },
     example: {
       model: 'anthropic/claude-sonnet-5-5',
@@ -325,10 +327,15 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'model.completed': {
-    about: 'The model has answered. The message is in the same append.',
+    about: 'The model answered. Its message is in the same append.',
     kind: 'fact',
     writer: 'run',
-    fields: { model: 'Its name.', finish: 'Why it stopped.', usage: 'What it used.', durationMs },
+    fields: {
+      model: 'The name of the model.',
+      finish: 'Why the model stopped.',
+      usage: 'The tokens it used and what they cost.',
+      durationMs,
+    },
     example: {
       model: 'anthropic/claude-sonnet-5-5',
       finish: 'tool-calls',
@@ -341,12 +348,12 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     kind: 'fact',
     writer: 'run',
     fields: {
-      model: 'Its name.',
-      attempt: 'Which try of this step it was.',
-      failure: 'Of what kind; `refused` is the judgement of the provider on the request itself.',
-      message: 'What the provider said, without secrets.',
-      retryInMs: 'After which it is tried again; absent when it is not.',
-      usage: 'Where the provider counted what it gave.',
+      model: 'The name of the model.',
+      attempt: 'The number of this attempt at the step.',
+      failure: 'The kind of failure. `refused` means that the provider rejected the request itself.',
+      message: 'The message of the provider, without secrets.',
+      retryInMs: 'The delay before the retry. Absent when the run does not retry.',
+      usage: 'What was used, if the provider reported it despite the failure.',
     },
     example: {
       model: 'openai/gpt-5.6',
@@ -357,26 +364,26 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'message.abandoned': {
-    about: 'What was shown of a message that never came to its end: whoever drew it takes it away.',
+    about: 'A message was previewed but never completed. Clients must remove its preview.',
     kind: 'decision',
     writer: 'run',
-    fields: { message: 'The id that it would have had.' },
+    fields: { message: 'The id that the message would have had.' },
     example: { message },
   },
   'approval.requested': {
-    about: 'A call waits for somebody to allow it.',
+    about: 'A call waits for approval.',
     kind: 'fact',
     writer: 'run',
     fields: {
-      approval: 'Its id.',
+      approval: 'The id of the approval.',
       callId,
       tool,
-      inputHash: 'The answer counts for this very input.',
-      summary: 'For the person who is asked.',
-      requestedBy: 'Whose run it is.',
-      roles: 'Who may answer; else approvers and admins.',
-      notRequester: 'Whether somebody else than the requester has to.',
-      expiresAt: 'After which nobody can, in milliseconds since 1970.',
+      inputHash: 'The hash of the input. The answer is valid only for this input.',
+      summary: 'A description of the call for the person who decides.',
+      requestedBy: 'The actor whose run it is.',
+      roles: 'The roles that may answer. Absent means approvers and admins.',
+      notRequester: 'Whether the answer must come from another person than the requester.',
+      expiresAt: 'When the approval expires, in milliseconds since 1970.',
     },
     example: {
       approval,
@@ -388,64 +395,64 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'approval.settled': {
-    about: 'It was answered, once and for good; it expired; or what it was asked for is over.',
+    about: 'The approval was answered, expired, or became void because its call is over. It never changes again.',
     kind: 'decision',
     writer: 'either',
-    fields: { approval: 'Its id.', answer: 'What it came to.', reason },
+    fields: { approval: 'The id of the approval.', answer: 'How it was settled.', reason },
     example: { approval, answer: 'denied', reason: 'not on a Friday' },
   },
   'question.asked': {
-    about: 'An agent asks the person whom it works for, by a call.',
+    about: 'An agent asks a question of the person it works for, by a tool call.',
     kind: 'fact',
     writer: 'run',
-    fields: { callId, tool, question: 'What it asks.', options: 'Answers that it suggests.' },
+    fields: { callId, tool, question: 'The question.', options: 'Suggested answers.' },
     example: { callId: 'toolu_018', tool: 'ask', question: 'Which port?', options: ['8080', '3000'] },
   },
   'question.answered': {
-    about: 'Somebody has answered it.',
+    about: 'A person answered the question.',
     kind: 'decision',
     writer: 'outside',
-    fields: { callId, answer: 'What they said.' },
+    fields: { callId, answer: 'The answer.' },
     example: { callId: 'toolu_018', answer: '8080' },
   },
   'child.opened': {
-    about: 'Another agent works for a call of this session, in a session of its own.',
+    about: 'A subagent begins to work for a call of this session, in a child session of its own.',
     kind: 'fact',
     writer: 'run',
     fields: { callId, session: childSession },
     example: { callId: 'toolu_019', session },
   },
   'child.waiting': {
-    about: 'It waits for somebody or was paused, and with it the call that it works for.',
+    about: 'The child session waits or is paused, and so does the call that it works for.',
     kind: 'decision',
     writer: 'run',
-    fields: { callId, session: childSession, for: 'What it waits for.', reason: limitReason },
+    fields: { callId, session: childSession, for: 'What the child waits for.', reason: limitReason },
     example: { callId: 'toolu_019', session, for: 'question', reason: 'Which port?' },
   },
   'child.resumed': {
-    about: 'It goes on. Whoever goes on with it tells this session.',
+    about: 'The child session continues. The worker that continues it records this here.',
     kind: 'decision',
     writer: 'either',
     fields: { callId, session: childSession },
     example: { callId: 'toolu_019', session },
   },
   'child.ended': {
-    about: 'It has ended. What it used counts here too.',
+    about: 'The child session has ended. Its usage counts against this session too.',
     kind: 'decision',
     writer: 'run',
-    fields: { callId, session: childSession, usage: 'What it used in all.' },
+    fields: { callId, session: childSession, usage: 'The total usage of the child.' },
     example: { callId: 'toolu_019', session, usage: { inputTokens: 5400, outputTokens: 610 } },
   },
   'files.snapshotted': {
-    about: "The session's files are this tree from here on. What changed is in the commit beside it.",
+    about: "From here on, the session's files are this tree. The commit in the same append lists the changes.",
     kind: 'decision',
     writer: 'either',
     fields: {
-      tree: 'The hash of the tree, by which it is named.',
-      changed: 'How many files changed since the snapshot before.',
-      leftOut: 'What no snapshot holds, and why: count and some paths for each reason.',
+      tree: 'The hash of the tree, which names the snapshot.',
+      changed: 'How many files changed since the previous snapshot.',
+      leftOut: 'The files that the snapshot leaves out: for each reason their count and some paths.',
       cause: 'The call that changed them.',
-      origin: 'Where they came from, when no call and nobody’s hand made them.',
+      origin: 'Where the files came from, when neither a call nor a person changed them.',
     },
     example: {
       tree: hash,
@@ -455,13 +462,13 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'files.conflicted': {
-    about: "Changes that the session's files do not have, because others took their place: `tree` has them.",
+    about: "Changes that lost a conflict and are not in the session's files. `tree` keeps them.",
     kind: 'fact',
     writer: 'either',
     fields: {
-      tree: 'The files as they would have been.',
-      paths: 'Some of those that differ.',
-      conflicts: 'How many there are.',
+      tree: 'The files with those changes.',
+      paths: 'Some of the paths in conflict.',
+      conflicts: 'How many paths are in conflict.',
     },
     example: { tree: hash, paths: ['src/main.ts'], conflicts: 1 },
   },
@@ -469,46 +476,46 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: "The session works in a person's own folder, in place.",
     kind: 'decision',
     writer: 'outside',
-    fields: { path: 'The folder.', machine: 'The machine that has it.' },
+    fields: { path: 'The folder.', machine: 'The machine that the folder is on.' },
     example: { path: '/home/ann/shop', machine: 'ann-laptop' },
   },
   'files.prepared': {
-    about: 'What snapshots leave out was made anew by the command of the agent.',
+    about: 'The agent’s `prepare` command recreated files that snapshots leave out, such as installed packages.',
     kind: 'fact',
     writer: 'run',
     fields: {
-      command: 'What was run.',
-      exitCode: 'Null when it did not come to its end.',
-      output: 'The end of what it wrote.',
+      command: 'The command.',
+      exitCode: 'The exit code. Null when the command did not finish.',
+      output: 'The end of its output.',
       durationMs,
     },
     example: { command: 'npm ci', exitCode: 0, output: 'added 212 packages', durationMs: 9400 },
   },
   'artifact.kept': {
-    about: 'A file or a value is kept by its name, for people.',
+    about: 'A file or value is kept by name for people.',
     kind: 'decision',
     writer: 'either',
     fields: {
-      name: 'One line that can be the name of a file everywhere.',
-      mediaType: 'What kind of content it is.',
-      size: 'In bytes.',
-      blob: 'The SHA-256 of the content, under which the store has it.',
-      path: 'The file of the session that it was.',
+      name: 'One line of text that is a valid file name on every system.',
+      mediaType: 'The media type of the content.',
+      size: 'The size in bytes.',
+      blob: 'The SHA-256 of the content, by which the store keeps it.',
+      path: 'The file of the session that it was kept from.',
     },
     example: { name: 'report.md', mediaType: 'text/markdown', size: 1280, blob: hash, path: 'out/report.md' },
   },
   'budget.set': {
-    about: 'What the session may use in all; a run that waits for its budget goes on.',
+    about: 'The limits on what the session may use. A run that waits for its budget continues.',
     kind: 'decision',
     writer: 'outside',
-    fields: { limits: 'What is left out is not limited.', reason },
+    fields: { limits: 'The limits. An absent field means no limit.', reason },
     example: { limits: { usd: 5, turns: 40 }, reason: 'one more day' },
   },
   'session.handed': {
-    about: 'A handoff: the session is in the hands of a person, or of its agent again. It raises the epoch.',
+    about: 'A handoff: from here on a person holds the session, or its agent holds it again. It raises the epoch.',
     kind: 'decision',
     writer: 'run',
-    fields: { to: 'Whose it is now.', reason },
+    fields: { to: 'The new holder.', reason },
     example: { to: 'human', reason: 'I do this part by hand' },
   },
 };

@@ -9,7 +9,7 @@ import {
   upcastPayload,
 } from './event.ts';
 
-/** A type that has seen three versions: a text, then a title, then a title and a list of tags. */
+/** A type with three versions: a text, then a title, then a title and a list of tags. */
 const noted: EventDefinition = {
   payload: z.strictObject({ title: z.string(), tags: z.array(z.string()) }),
   upcast: [
@@ -26,13 +26,13 @@ describe('event definitions', () => {
     expect(upcastPayload(noted, 'test.noted', 3, newest)).toEqual(newest);
   });
 
-  test('[EV1] lifting does not change what it was given', () => {
+  test('[EV1] lifting does not change its argument', () => {
     const stored = Object.freeze({ text: 'a' });
     upcastPayload(noted, 'test.noted', 1, stored);
     expect(stored).toEqual({ text: 'a' });
   });
 
-  test('[EV1] what is lifted must be of the newest form', () => {
+  test('[EV1] a lifted payload must match the newest schema', () => {
     expect(() => upcastPayload(noted, 'test.noted', 3, { title: 'a' })).toThrow(z.ZodError);
     expect(() => upcastPayload(noted, 'test.noted', 2, { title: 'a', unknown: 1 })).toThrow(z.ZodError);
   });
@@ -47,21 +47,21 @@ describe('event definitions', () => {
     );
   });
 
-  test('[EV1] the version that is written is one more than the steps that lift to it', () => {
+  test('[EV1] the current version of a type is the number of its upcasters plus one', () => {
     for (const type of Object.keys(eventDefinitions)) {
       if (!isEventType(type)) throw new Error(type);
       expect(currentVersion(type)).toBe(eventDefinitions[type].upcast.length + 1);
     }
   });
 
-  test('[EV2] only defined names are types', () => {
+  test('[EV2] only names with a definition are event types', () => {
     expect(isEventType('message.appended')).toBe(true);
     for (const name of ['toString', '__proto__', 'constructor', 'message', 'message.appended ', '']) {
       expect(isEventType(name), name).toBe(false);
     }
   });
 
-  test('[HASH1] every type is a name that can stand in a header, and a header holds no line break', () => {
+  test('[HASH1] every event type is valid in a header, and no header field holds a line break', () => {
     const header = {
       session: 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a',
       seq: 1,

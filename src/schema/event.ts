@@ -10,11 +10,11 @@ import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
-/** The upcaster from version n to n + 1 stands at index n - 1; the schema is that of the newest version. */
+/** `payload` is the schema of the newest version. `upcast[n - 1]` lifts a payload from version n to n + 1. */
 export interface EventDefinition<Payload = unknown> {
   readonly payload: z.ZodType<Payload>;
   readonly upcast: readonly ((older: unknown) => unknown)[];
-  /** A quick yes for what the schema would surely accept as it is. */
+  /** A fast check. When it returns true, the schema would accept the payload unchanged. */
   readonly isPlain?: (payload: unknown) => boolean;
 }
 
@@ -26,13 +26,13 @@ const event = <Schema extends z.ZodType>(
 const maxInt32 = 2 ** 31 - 1;
 const Seq = z.int().positive();
 const Turn = z.int().nonnegative().max(maxInt32);
-/** One line that can be a file's name everywhere. */
+/** One line of text that is a valid file name on every system. */
 export const ArtifactName = Text.regex(/^[\p{L}\p{N}][\p{L}\p{N} ._()@+,=-]{0,199}$/u, {
   error: 'expected a letter or digit, then letters, digits, spaces or . _ - ( ) @ + , =, 200 at most',
 });
 const Reason = Text.max(2000).optional();
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
-/** What a commit is, when it is not simply a change. */
+/** Where a commit came from, when it is not an ordinary change. */
 const CommitOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('revert'), seq: Seq }),
   z.strictObject({ kind: z.literal('lift'), paths: listOf(Pointer, { min: 1 }) }),
@@ -47,7 +47,7 @@ const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
 const LeftOut = z.strictObject({ count: Count, paths: listOf(Text) });
-/** Where files came from, when no call and nobody's hand made them. */
+/** Where files came from, when neither a tool call nor a person changed them. */
 const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('folder'), path: Text }),
   z.strictObject({ kind: z.literal('git'), repository: Text, commit: Text.max(100) }),
@@ -69,17 +69,17 @@ export const eventDefinitions = {
     z.strictObject({
       ...Description.shape,
       agent: AgentRef.optional(),
-      /** The call that it works for. */
+      /** The tool call that opened this session for a subagent. */
       calledBy: Caller.optional(),
     }),
   ),
-  /** First event of a fork. It repeats what a listing shows of the parent at that point, so that no parent is read to list a child. */
+  /** First event of a fork. It repeats the parent's summary at that point, so that a listing never reads the parent. */
   'session.forked': event(
     z.strictObject({
       parent: SessionId,
       at: Seq,
       midTurn: z.boolean(),
-      /** The highest turn number given up to there, so that none is given twice. */
+      /** The highest turn number used up to that point. Turn numbers are never reused. */
       lastTurn: Turn,
       ...Description.shape,
       agent: AgentRef.optional(),
@@ -94,7 +94,7 @@ export const eventDefinitions = {
   'session.reopened': event(z.strictObject({})),
   'session.archived': event(z.strictObject({})),
   'session.restored': event(z.strictObject({})),
-  /** Like a fork, it repeats what a listing shows of the point that it goes back to. */
+  /** Like a fork, it repeats the summary of the point that it goes back to. */
   'session.rewound': event(
     z.strictObject({
       to: Seq,
@@ -107,7 +107,7 @@ export const eventDefinitions = {
     ...event(
       z.strictObject({
         message: Message,
-        /** The turn that this one tries again. */
+        /** The turn that this message retries. */
         retries: z.int().positive().optional(),
       }),
     ),
@@ -117,23 +117,23 @@ export const eventDefinitions = {
   'state.committed': event(
     z.strictObject({
       delta: listOf(StoredOperation),
-      /** The delta that takes it back. */
+      /** The delta that undoes this commit. */
       inverse: listOf(StoredOperation),
       provenance: Provenance,
-      /** Of entries that keep or get back one of their own; the commit's is the lowest of them. */
+      /** The provenance of single entries where it differs. The commit's own provenance is the lowest of them. */
       entryProvenance: bounded(z.record(Pointer, Provenance)).optional(),
-      /** The call whose work this is; without it, the actor's own. */
+      /** The call that made this change. Absent when the actor made it directly. */
       cause: Cause.optional(),
       inputHash: Hash.optional(),
       outputSummary: Text.max(2000).optional(),
-      /** The events it was concluded from. */
+      /** The events that this change was derived from. */
       derivedFrom: listOf(Seq).optional(),
       why: Reason,
       origin: CommitOrigin.optional(),
     }),
   ),
   'tool.called': event(z.strictObject({ ...CallRef, input: Json, inputHash: Hash })),
-  /** After a crash or a failure that the tool allows to be tried again. */
+  /** Follows a crash, or a failure that the tool declares retryable. */
   'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),
   'tool.completed': event(
     z.strictObject({
@@ -141,52 +141,52 @@ export const eventDefinitions = {
       output: Json,
       outputHash: Hash,
       durationMs: DurationMs,
-      /** The tool is declared trusted: what it says counts as verified. */
+      /** Whether the tool is declared trusted, so that its output counts as verified. */
       trusted: z.boolean(),
-      /** What the tool wants back at its next call in this session, such as a working folder. */
+      /** A value that the tool gets back at its next call in this session, such as its working folder. */
       keeps: Json.optional(),
     }),
   ),
   'tool.failed': event(
     z.strictObject({ ...CallRef, outcome: ToolOutcome.exclude(['ok']), error: ErrorRecord, durationMs: DurationMs }),
   ),
-  /** An overlay: the events stay, a context holds the summary in their place. */
+  /** An overlay: the events stay in the log, and contexts show the summary instead of them. */
   'context.compacted': event(
     z.strictObject({
       from: Seq,
       to: Seq,
       summary: Text,
-      /** What was left out and can be recalled. */
+      /** The keys of evicted content, which `recall` can read. */
       evicted: listOf(Text.max(300)),
-      /** How many calls that is, listed or not. */
+      /** The number of evicted calls, including those that `evicted` does not list. */
       calls: z.int().nonnegative().optional(),
       summarizer: Text.max(200),
     }),
   ),
-  /** An input and the run that will answer it, in one. The message joins the transcript when the run begins. */
+  /** An input together with the run that will answer it. The message joins the transcript when the run begins. */
   'input.admitted': event(
     z.strictObject({
       run: RunId,
       message: Message,
       policy: z.enum(['queue', 'steer', 'interrupt']),
-      /** Its run begins no sooner. */
+      /** The earliest time at which its run may begin. */
       notBefore: z.int().positive().optional(),
       from: Requester.optional(),
-      /** The turn that this one tries again. */
+      /** The turn that this input retries. */
       retries: z.int().positive().optional(),
     }),
   ),
-  /** A worker takes the run on: the first time, or after a crash of the one before. */
+  /** A worker starts the run, for the first time or after the previous worker crashed. */
   'run.started': event(z.strictObject({ attempt: z.int().positive() })),
-  /** A worker takes it on again after a wait or a pause. */
+  /** A worker continues the run after a wait or a pause. */
   'run.resumed': event(z.strictObject({})),
   'run.waiting': event(
     z.strictObject({
       for: z.enum(waitReasons),
       reason: Reason,
-      /** Goes on by itself then. */
+      /** The time at which the run continues by itself. */
       until: z.int().positive().optional(),
-      /** Of a child, where it is that which waits. */
+      /** The child session that waits, when the run waits for its subagent. */
       session: SessionId.optional(),
     }),
   ),
@@ -197,17 +197,17 @@ export const eventDefinitions = {
       error: z.strictObject({ code: Text.max(100), message: Text }).optional(),
     }),
   ),
-  /** Durable before the model is asked. */
+  /** Durable before the request is sent to the model. */
   'model.called': event(
     z.strictObject({
       model: Text.max(200),
       attempt: z.int().positive(),
-      /** The id that the answer will have. */
+      /** The message id reserved for the answer. */
       message: MessageId,
       settings: Json,
       tools: listOf(Text.max(200)),
       instructionsHash: Hash,
-      /** An estimate of the request; with what the answer may take it is reserved from the budget. */
+      /** An estimate of the request. `reservedTokens` adds the maximum answer and is held from the budget. */
       requestTokens: z.int().nonnegative(),
       reservedTokens: z.int().nonnegative(),
     }),
@@ -221,20 +221,20 @@ export const eventDefinitions = {
       attempt: z.int().positive(),
       failure: z.enum(modelFailures),
       message: Text,
-      /** Absent when it is not tried again. */
+      /** Absent when the run does not retry. */
       retryInMs: z.int().nonnegative().optional(),
-      /** Where the provider counted what it gave. */
+      /** Present when the provider reported usage despite the failure. */
       usage: Usage.optional(),
     }),
   ),
-  /** What was shown of a message that never came to its end. */
+  /** A message was previewed but never completed. Clients must remove its preview. */
   'message.abandoned': event(z.strictObject({ message: MessageId })),
   'approval.requested': event(
     z.strictObject({
       approval: ApprovalId,
       ...CallRef,
       inputHash: Hash,
-      /** For the person who is asked. */
+      /** Describes the call to the person who decides. */
       summary: Text.max(2000),
       requestedBy: Actor,
       roles: listOf(Text.max(50)).optional(),
@@ -253,36 +253,36 @@ export const eventDefinitions = {
     z.strictObject({ ...CallRef, question: Text.max(10_000), options: listOf(Text.max(500)).optional() }),
   ),
   'question.answered': event(z.strictObject({ callId: Text.max(200), answer: Text.max(100_000) })),
-  /** A session in which another agent works for a call of this one. */
+  /** A subagent works for a call of this session, in a child session of its own. */
   'child.opened': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
-  /** It waits for somebody or was paused, and with it the call that it works for. */
+  /** The child waits or is paused, and so does the call that it works for. */
   'child.waiting': event(
     z.strictObject({ callId: Text.max(200), session: SessionId, for: z.enum(waitReasons), reason: Reason }),
   ),
   'child.resumed': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
-  /** What a child used: it counts here too. */
+  /** The child's usage, which counts against this session too. */
   'child.ended': event(z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage })),
-  /** The session's files are this tree from here on. What changed is in the commit beside it. */
+  /** From this event on, the session's files are this tree. The commit in the same append lists the changes. */
   'files.snapshotted': event(
     z.strictObject({
       tree: Hash,
-      /** Of files that changed since the snapshot before. */
+      /** How many files changed since the previous snapshot. */
       changed: z.strictObject({ created: Count, modified: Count, deleted: Count, renamed: Count }),
-      /** What no snapshot holds, and why. */
+      /** The files that the snapshot leaves out, by reason. */
       leftOut: bounded(z.partialRecord(z.enum(leftOutReasons), LeftOut)),
       cause: Cause.optional(),
       origin: FilesOrigin.optional(),
     }),
   ),
-  /** Changes that the session's files do not have, because others took their place: `tree` has them. */
+  /** Changes that lost a conflict and are not in the session's files. `tree` keeps them. */
   'files.conflicted': event(z.strictObject({ tree: Hash, paths: listOf(Text), conflicts: Count })),
-  /** The session works in a person's own folder. */
+  /** The session works in a person's own folder, in place. */
   'files.bound': event(z.strictObject({ path: Text, machine: Text.max(300) })),
-  /** What snapshots leave out was made anew. */
+  /** The agent's command recreated files that snapshots leave out, such as installed packages. */
   'files.prepared': event(
     z.strictObject({ command: Text, exitCode: z.int().nullable(), output: Text, durationMs: DurationMs }),
   ),
-  /** A file or a value that is kept by its name, for people. */
+  /** A file or value that is kept by name for people. */
   'artifact.kept': event(
     z.strictObject({ name: ArtifactName, mediaType: Text.max(200), size: Count, blob: Hash, path: Text.optional() }),
   ),
@@ -297,7 +297,7 @@ export type PayloadOf<T extends EventType> = z.infer<Definitions[T]['payload']>;
 export interface EventHeader {
   readonly session: SessionId;
   readonly seq: number;
-  /** Milliseconds since 1970; never less than the event before. */
+  /** Milliseconds since 1970. Never less than the time of the previous event. */
   readonly at: number;
   readonly turn: number;
   readonly run?: RunId | undefined;
@@ -306,7 +306,7 @@ export interface EventHeader {
   readonly actor: Actor;
 }
 
-/** One record of the log as everyone reads it: newest version, typed payload. */
+/** One event of the log as readers see it: in its newest version, with a typed payload. */
 export type SessionEvent<T extends EventType = EventType> = {
   [Type in T]: Omit<EventHeader, 'type'> & {
     readonly workspace: WorkspaceId;
@@ -316,7 +316,7 @@ export type SessionEvent<T extends EventType = EventType> = {
   };
 }[T];
 
-/** What decisions produce; the store gives it its place. `next` opens a turn. */
+/** An event before the store assigns its seq, time and hash. A `turn` of `next` opens a turn. */
 export type EventDraft<T extends EventType = EventType> = {
   [Type in T]: {
     readonly type: Type;
@@ -324,14 +324,14 @@ export type EventDraft<T extends EventType = EventType> = {
     readonly actor: Actor;
     readonly run?: RunId | undefined;
     readonly turn: number | 'current' | 'next';
-    /** The payload as it will be stored, where it was validated and encoded before. */
+    /** The payload as it will be stored, if it is already validated and encoded. */
     readonly encoded?: Uint8Array | undefined;
   };
 }[T];
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventDefinitions, type);
 export const currentVersion = (type: EventType): number => eventDefinitions[type].upcast.length + 1;
-/** The last moment that a date of four digits can tell. */
+/** The last moment of the last year with four digits. */
 const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export const eventHeader = z.strictObject({
@@ -348,7 +348,9 @@ export const eventHeader = z.strictObject({
   actor: Actor,
 });
 
-/** Lifts a stored payload of any earlier version to the newest. Pure in its definitions, so that a test can bring its own. */
+/**
+ * Lifts a stored payload of any earlier version to the newest. Takes the definition, so that tests can pass their own.
+ */
 export const upcastPayload = (
   definition: EventDefinition,
   type: string,

@@ -1,14 +1,14 @@
-/** `: did you mean models.providers?` where the field belongs there. */
+/** Returns a hint such as `: did you mean models.providers?`, or nothing if the field belongs nowhere else. */
 export const deeperText = (field: string, deeper: Readonly<Record<string, object>>): string => {
   const place = Object.keys(deeper).find((each) => Object.hasOwn(deeper[each]!, field));
   return place === undefined ? '' : `: did you mean ${place}.${field}?`;
 };
 
-/** What is wrong with the fields of an object, told without the schemas, for what a program does before it needs them. */
+/** Finds an unknown field without zod, so that a program need not load the schemas at startup. */
 export const fieldProblem = <Options extends object>(
   given: unknown,
   known: Readonly<Record<keyof Options, true>>,
-  /** Fields that belong deeper, by where. */
+  /** The nested objects in which a misplaced field might belong, by their path. */
   deeper: Readonly<Record<string, object>> = {},
 ): string | undefined => {
   if (typeof given !== 'object' || given === null) return 'expected an object';

@@ -1,10 +1,10 @@
 import type { PayloadOf, SessionEvent } from './event.ts';
 import type { MessageId, RunId } from './ids.ts';
 
-/** What the events from its admission on tell of a run. */
+/** The state of a run, folded from its events since admission. */
 export interface FollowedRun {
   readonly id: RunId;
-  /** The one that answers its input: another, where the input joined that. */
+  /** The run that answers the input. It is another run if the input joined that one. */
   readonly answeredBy: RunId;
   readonly message?: MessageId | undefined;
   readonly end?: PayloadOf<'run.ended'> | undefined;
@@ -12,7 +12,7 @@ export interface FollowedRun {
 
 export const newlyFollowed = (id: RunId): FollowedRun => ({ id, answeredBy: id });
 
-/** One event further. A fork takes no run along that has not ended by then, and nobody can write an end for it. */
+/** Folds one event. A fork ends the run as cancelled, because a fork does not inherit unfinished runs. */
 export const followRun = (before: FollowedRun, event: SessionEvent): FollowedRun => {
   switch (event.type) {
     case 'input.admitted': {
@@ -32,6 +32,6 @@ export const followRun = (before: FollowedRun, event: SessionEvent): FollowedRun
   }
 };
 
-/** Whether the event, which was the last that was followed, is one that its reader is shown. */
+/** Whether a reader of this run is shown the event. Call it after folding the event. */
 export const isOfRun = ({ id, answeredBy }: FollowedRun, { run, type }: SessionEvent): boolean =>
   run === answeredBy || run === id || type.startsWith('session.');

@@ -5,14 +5,18 @@ const ownPrefixes = { approval: 'approval:', call: 'call:' } as const;
 
 export const IdempotencyKeyText = Text.min(1).max(255);
 
-/** Of the one answer that an approval has. */
+/** The key of an approval's answer. It makes sure that an approval is answered only once. */
 export const approvalKey = (approval: ApprovalId): string => `${ownPrefixes.approval}${approval}`;
 
-/** Of the one task that a child is given by the call that opened it. */
+/** The key of the task that a call gives to its child session. It makes sure that the task is sent only once. */
 export const taskKey = (callId: string): string => `${ownPrefixes.call}${callId}`;
 
-/** What callers may take: nobody takes the place of an answer or a task. */
+/**
+ * A key chosen by a caller. The runtime's own prefixes are reserved, so that no caller can block an answer or a task.
+ */
 export const CallersKey = IdempotencyKeyText.refine(
   (key) => !Object.values(ownPrefixes).some((prefix) => key.startsWith(prefix)),
-  { error: `keys that begin with ${Object.values(ownPrefixes).join(' or ')} are the runtime's own: take another` },
+  {
+    error: `keys that begin with ${Object.values(ownPrefixes).join(' or ')} are reserved for the runtime: choose another`,
+  },
 );

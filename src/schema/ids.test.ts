@@ -31,7 +31,7 @@ const prefixes = Object.keys(schemas) as readonly IdPrefix[];
 const body = '01jd3v8m9k5x7q2w4e6r8t0y1a';
 
 describe('ids', () => {
-  test('[ID1] an id carries its kind as a prefix and is accepted as that kind alone', () => {
+  test('[ID1] an id carries its kind as a prefix and is accepted only as that kind', () => {
     for (const made of prefixes) {
       const id = newId(made);
       expect(id).toMatch(new RegExp(`^${made}_[0-9a-hjkmnp-tv-z]{26}$`));
@@ -45,7 +45,7 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('[ID1] also within a millisecond, when the clock steps back, and over kinds', () => {
+  test('[ID1] ids sort in order also within a millisecond, when the clock steps back, and across kinds', () => {
     const now = Date.now() + 60_000;
     const clock = [...Array(300).fill(now), now - 50_000, now - 1, 0, now, now + 1, now + 1, now - 3, now + 2];
     const ids = clock.map((at, i) => newId(i % 2 ? 'run' : 'ses', at).split('_')[1]!);
@@ -53,14 +53,14 @@ describe('ids', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('[ID1] the first ten characters are the time', () => {
+  test('[ID1] the first ten characters after the prefix are the time', () => {
     const at = Date.now() + 120_000;
     const digits = '0123456789abcdefghjkmnpqrstvwxyz';
     const time = [...newId('msg', at).slice(4, 14)].reduce((sum, digit) => sum * 32 + digits.indexOf(digit), 0);
     expect(time).toBe(at);
   });
 
-  test('[IN3] what is not exactly an id is refused, and the refusal shows one', () => {
+  test('[IN3] a malformed id is rejected with an error that shows an example', () => {
     const wrong = [
       '',
       'ses_',
@@ -97,7 +97,7 @@ describe('ids', () => {
     }
   });
 
-  test('[IN3] a member is a name or an address, and always makes an actor', () => {
+  test('[IN3] a member is a name or an email address, and always makes a valid actor', () => {
     for (const good of ['ada', 'ada@example.com', 'Ada.L+x_1-2', '7', 'a'.repeat(128)]) {
       const member = MemberId.parse(good);
       expect(Actor.safeParse(memberActor(member)).success, good).toBe(true);
@@ -107,7 +107,7 @@ describe('ids', () => {
     }
   });
 
-  test('[HASH1] an actor cannot hold a line break or a space, so that it is one line of a header', () => {
+  test('[HASH1] an actor holds no line break or space, so that it fits on one header line', () => {
     for (const good of ['system', 'agent:coder', 'tool:bash/1', 'importer:claude-code', 'member:a']) {
       expect(Actor.safeParse(good).success, good).toBe(true);
     }

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** What an id stands for is its prefix; the rest is 48 bits of milliseconds and 80 of chance in Crockford's base 32, so ids sort by time. */
+/**
+ * The prefix of an id names its kind. The rest is 48 bits of milliseconds and 80 random bits in Crockford's base 32,
+ * so that ids sort by time.
+ */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const idBody = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/;
 
@@ -65,7 +68,7 @@ const timeText = (ms: number): string => {
   return text;
 };
 
-/** When an id was made, by the clock of its maker. */
+/** When an id was made, by the clock of the process that made it. */
 export const idTime = (id: string): number => {
   const text = id.slice(id.indexOf('_') + 1);
   let ms = 0;
@@ -74,34 +77,34 @@ export const idTime = (id: string): number => {
 };
 
 let lastMs = -1;
-const chance = new Uint8Array(10);
+const randomPart = new Uint8Array(10);
 
-/** Asking for a little chance costs as much as asking for a lot: drawn for many ids at once. */
-const drawn = new Uint8Array(200 * chance.length);
-let drawnUsed = drawn.length;
+/** Random bytes for many ids, because each call of `getRandomValues` costs the same for few bytes as for many. */
+const randomPool = new Uint8Array(200 * randomPart.length);
+let poolUsed = randomPool.length;
 
-const drawChance = (): void => {
-  if (drawnUsed === drawn.length) {
-    crypto.getRandomValues(drawn);
-    drawnUsed = 0;
+const drawRandomPart = (): void => {
+  if (poolUsed === randomPool.length) {
+    crypto.getRandomValues(randomPool);
+    poolUsed = 0;
   }
-  chance.set(drawn.subarray(drawnUsed, drawnUsed + chance.length));
-  drawnUsed += chance.length;
+  randomPart.set(randomPool.subarray(poolUsed, poolUsed + randomPart.length));
+  poolUsed += randomPart.length;
 };
 
-/** Within one millisecond the random part counts up, so that ids made by one process sort in the order they were made. */
+/** Within one millisecond the random part counts up, so that the ids of one process sort in the order of creation. */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number = Date.now()): IdOf[P] => {
   if (nowMs > lastMs) {
     lastMs = nowMs;
-    drawChance();
-    chance[0]! &= 0x7f; // room to count up
+    drawRandomPart();
+    randomPart[0]! &= 0x7f; // leaves room to count up
   } else {
-    for (let i = 9; i >= 0 && ++chance[i]! > 255; i--);
+    for (let i = 9; i >= 0 && ++randomPart[i]! > 255; i--);
   }
-  return `${prefix}_${timeText(lastMs)}${base32(chance)}` as IdOf[P];
+  return `${prefix}_${timeText(lastMs)}${base32(randomPart)}` as IdOf[P];
 };
 
-/** The tenant's name. Lower case, so that no two workspaces differ by case alone. */
+/** The tenant's name. It is lower case, so that no two workspaces differ only by case. */
 export const WorkspaceId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, {
@@ -110,7 +113,7 @@ export const WorkspaceId = z
   .brand<'WorkspaceId'>();
 export type WorkspaceId = z.infer<typeof WorkspaceId>;
 
-/** Where the list of workspaces is kept: no tenant can have this name. */
+/** The internal workspace that holds the list of workspaces. `WorkspaceId` rejects its name. */
 export const registryWorkspace = '.registry' as WorkspaceId;
 
 export const MemberId = z
@@ -121,7 +124,10 @@ export const MemberId = z
   .brand<'MemberId'>();
 export type MemberId = z.infer<typeof MemberId>;
 
-/** Who wrote an event: `system`, `outside` for what was found changed by nobody here, or a kind and a name. Printable ASCII without spaces, so that it can stand in a hashed header line. */
+/**
+ * Who wrote an event: `system`, a kind and a name, or `outside` for changes that the runtime found but did not make.
+ * Printable ASCII without spaces, because it is one line of the hashed header.
+ */
 export const Actor = z
   .string()
   .regex(/^(system|outside|(member|agent|tool|importer):[!-~]{1,200})$/, {

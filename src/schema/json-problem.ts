@@ -1,7 +1,7 @@
-/* Without zod, for what has to start quickly. */
+/* This file avoids zod, so that the code that uses it starts quickly. */
 const maxDepth = 100;
 
-/** PostgreSQL cannot store U+0000 as text and UTF-8 cannot carry half a surrogate pair: neither may enter a log. */
+/** Rejects U+0000, which PostgreSQL cannot store as text, and lone surrogates, which UTF-8 cannot encode. */
 export const textProblem = (text: string): string | undefined => {
   if (text.includes('\u0000')) return 'text holds U+0000, which no store can keep: remove it or encode it';
   if (!text.isWellFormed()) return 'text holds a lone surrogate, which is not valid Unicode: call toWellFormed() on it';
@@ -15,7 +15,7 @@ export interface JsonProblem {
 
 const problem = (message: string): JsonProblem => ({ path: [], message });
 
-/** A path is made on the way back from what is wrong: where nothing is, none is made. */
+/** Builds the path while returning from the recursion, so that valid input costs no path. */
 const under = (step: string | number, { path, message }: JsonProblem): JsonProblem => ({
   path: [step, ...path],
   message,
@@ -54,5 +54,5 @@ const problemAt = (value: unknown, depth: number): JsonProblem | undefined => {
   return undefined;
 };
 
-/** Where a value is no JSON, and why. */
+/** Finds the first part of a value that is not JSON, with its path and the reason. */
 export const jsonProblem = (value: unknown): JsonProblem | undefined => problemAt(value, 0);

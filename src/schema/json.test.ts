@@ -7,14 +7,14 @@ const nested = (levels: number): unknown => {
   return value;
 };
 
-/** Where it is wrong and why; undefined when it is fine. */
+/** The first problem of a value, or undefined if the value is valid. */
 const problemOf = (value: unknown): { readonly path: string; readonly message: string } | undefined => {
   const [issue] = Json.safeParse(value).error?.issues ?? [];
   return issue && { path: issue.path.join('.'), message: issue.message };
 };
 
 describe('JSON and text', () => {
-  test('[IN1] what is JSON passes unchanged', () => {
+  test('[IN1] JSON passes unchanged', () => {
     const values = [null, true, 0, -1.5, 1e300, '', 'Grüße ☃ 𝄞', [], {}, { a: [1, { b: null }] }, nested(100)];
     for (const value of values) expect(Json.parse(value)).toEqual(value);
     const bare = Object.assign(Object.create(null), { a: 1 });
@@ -24,13 +24,13 @@ describe('JSON and text', () => {
     expect(problemOf(JSON.parse('{"a":[{"__proto__":{"polluted":true}}]}'))).toMatchObject({ path: 'a.0.__proto__' });
   });
 
-  test('[IN1] U+0000 is refused, in values and in keys, naming the path', () => {
+  test('[IN1] U+0000 in a value or a key is rejected, and the error names the path', () => {
     expect(problemOf({ a: ['x', { b: 'y\u0000' }] })).toMatchObject({ path: 'a.1.b' });
     expect(problemOf({ a: { 'k\u0000': 1 } })?.message).toContain('U+0000');
     expect(problemOf('\u0000')).toMatchObject({ path: '' });
   });
 
-  test('[IN1] a lone surrogate is refused, a pair is not', () => {
+  test('[IN1] a lone surrogate is rejected, a surrogate pair is accepted', () => {
     for (const lone of ['\ud800', 'a\udc00b', '\udc00\ud800']) {
       expect(problemOf([lone])).toMatchObject({ path: '0', message: expect.stringContaining('lone surrogate') });
       expect(problemOf({ [lone]: 1 })?.message).toContain('lone surrogate');
@@ -38,13 +38,13 @@ describe('JSON and text', () => {
     expect(problemOf('\ud834\udd1e')).toBeUndefined();
   });
 
-  test('[IN1] numbers that are not JSON are refused', () => {
+  test('[IN1] NaN and infinities are rejected', () => {
     for (const number of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
       expect(problemOf({ a: number })).toEqual({ path: 'a', message: `${number} is not a JSON number` });
     }
   });
 
-  test('[IN1] what is not JSON at all is refused', () => {
+  test('[IN1] values that are not JSON are rejected', () => {
     const values = [
       undefined,
       1n,
@@ -61,7 +61,7 @@ describe('JSON and text', () => {
     expect(problemOf([1, , 2])).toMatchObject({ path: '1' });
   });
 
-  test('[IN1] nesting over 100 levels is refused, also when it has no end', () => {
+  test('[IN1] nesting over 100 levels is rejected, also in a value that contains itself', () => {
     expect(problemOf(nested(100))).toBeUndefined();
     expect(problemOf(nested(101))?.message).toBe('nested deeper than 100 levels');
     expect(problemOf(nested(100_000))?.message).toBe('nested deeper than 100 levels');
@@ -75,7 +75,7 @@ describe('JSON and text', () => {
     for (const bad of ['a\u0000', '\ud800', 7, null]) expect(Text.safeParse(bad).success).toBe(false);
   });
 
-  test('[IN1] metadata is a record of JSON, and no key of it is dropped', () => {
+  test('[IN1] metadata is a record of JSON that keeps every key or rejects the whole', () => {
     const metadata = { plain: 1, 'with space': [true], constructor: 'x' };
     expect(Metadata.parse(metadata)).toEqual(metadata);
     for (const bad of [[], 'x', null, { a: undefined }, { ['k'.repeat(201)]: 1 }, { 'k\u0000': 1 }]) {

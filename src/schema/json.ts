@@ -12,13 +12,13 @@ const copyJson = (value: unknown): unknown => {
   return copy;
 };
 
-/** Parsed, it is nobody else's: what a caller does with its objects later changes nothing. */
+/** Parsing copies the value, so that later changes to the caller's objects have no effect. */
 export const Json = z
   .unknown()
   .superRefine((value, context) => {
     const problem = jsonProblem(value);
     if (!problem) return;
-    // What is no JSON is not looked at further: it may have no text.
+    // `continue: false` skips later checks, because `JSON.stringify` can throw on a value that is not JSON.
     context.addIssue({ code: 'custom', path: [...problem.path], message: problem.message, continue: false });
   })
   .overwrite(copyJson) as unknown as z.ZodType<Json>;
@@ -28,10 +28,10 @@ export const Text = z.string().superRefine((text, context) => {
   if (message) context.addIssue({ code: 'custom', message });
 });
 
-/** It is part of the summary, which is written with every append. */
+/** Bounded, because metadata is part of the summary, which every append writes. */
 const maxMetadataChars = 16 * 1024;
 
-/** A record drops this key without a word; what is given is kept or refused. */
+/** Rejects the key `__proto__`, because `z.record` would silently drop it. */
 export const Metadata = z
   .unknown()
   .superRefine((value, context) => {

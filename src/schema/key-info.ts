@@ -4,15 +4,15 @@ import { KeyId, MemberId } from './ids.ts';
 import { Text } from './json.ts';
 import { MemberRole } from './member.ts';
 
-/** All of a key but its secret. */
+/** An API key without its secret. */
 export const KeyInfo = z
   .strictObject({
     id: KeyId,
     member: MemberId,
     name: Text.min(1).max(200).optional(),
-    /** In effect is the lower of this and the member's. */
+    /** The effective role is the lower of this one and the member's. */
     role: MemberRole,
-    /** What it is limited to; without them, nothing. */
+    /** The areas that the key is limited to. Absent means no limit. */
     areas: z.array(Area).min(1).readonly().optional(),
     expiresAt: z.int().positive().optional(),
     createdAt: z.int(),

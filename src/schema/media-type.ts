@@ -19,7 +19,7 @@ const isText = (bytes: Uint8Array): boolean => {
   }
 };
 
-/** By the name where that tells, else by whether it can be read as text. */
+/** Guesses the media type from the extension, or else from whether the bytes are valid UTF-8. */
 export const mediaTypeOf = (path: string, bytes: Uint8Array): string =>
   byExtension[/\.\w+$/.exec(path)?.[0].toLowerCase() ?? ''] ??
   (isText(bytes) ? 'text/plain' : 'application/octet-stream');

@@ -6,7 +6,7 @@ import { memberRoles } from './member-roles.ts';
 export const MemberRole = z.enum(memberRoles);
 export type MemberRole = z.infer<typeof MemberRole>;
 
-/** What agents are told of whom they work for. */
+/** How agents are told about the member they work for. */
 export const Profile = z.strictObject({ name: Text.min(1).max(200).optional(), about: Text.max(2000).optional() });
 export type Profile = z.infer<typeof Profile>;
 
@@ -20,6 +20,6 @@ export const Member = z
   .meta({ id: 'Member' });
 export type Member = z.infer<typeof Member>;
 
-/** Who asked for something, as it was when they did. */
+/** The role and profile of the member who sent an input, as they were at that time. */
 export const Requester = z.strictObject({ role: MemberRole, profile: Profile.optional() });
 export type Requester = z.infer<typeof Requester>;

@@ -9,7 +9,7 @@ const call = { type: 'tool-call', callId: 'call_1', tool: 'read', input: { path:
 const result = { type: 'tool-result', callId: 'call_1', tool: 'read', outcome: 'ok', output: 'done' };
 
 const id = newId('msg');
-/** Where it is wrong; undefined when it is fine. */
+/** The path of the first problem, or undefined if the message is valid. */
 const problemAt = (role: string, content: unknown): string | undefined =>
   Message.safeParse({ id, role, content }).error?.issues[0]?.path.join('.');
 
@@ -20,7 +20,7 @@ describe('a message', () => {
     ['assistant', []],
     ['assistant', [reasoning, text, file, call, { ...call, callId: 'call_2' }]],
     ['tool', [result, { ...result, callId: 'call_2' }]],
-  ])('[IN1] of the role %s holds what belongs there, as it is', (role, content) => {
+  ])('[IN1] with role %s accepts the parts that belong to that role, unchanged', (role, content) => {
     expect(Message.parse({ id, role, content })).toEqual({ id, role, content });
   });
 
@@ -31,11 +31,11 @@ describe('a message', () => {
     ['user', result],
     ['assistant', result],
     ['tool', text],
-  ])('[IN1] of the role %s refuses what does not belong there', (role, part) => {
+  ])('[IN1] with role %s rejects a part that belongs to another role', (role, part) => {
     expect(problemAt(role, [part])).toBe('content.0.type');
   });
 
-  test.each(['system', 'user', 'tool'])('[IN1] of the role %s is not empty', (role) => {
+  test.each(['system', 'user', 'tool'])('[IN1] with role %s must not be empty', (role) => {
     expect(problemAt(role, [])).toBe('content');
   });
 
@@ -45,7 +45,7 @@ describe('a message', () => {
     ['assistant', reasoning],
     ['assistant', call],
     ['tool', result],
-  ])('[IN1] of the role %s refuses a field that its part does not have', (role, part) => {
+  ])('[IN1] with role %s rejects a part with an unknown field', (role, part) => {
     expect(problemAt(role, [{ ...part, extra: 1 }])).toBe('content.0');
     expect(problemAt(role, [{ ...part, provider: { signature: 'abc' } }])).toBeUndefined();
   });
@@ -61,12 +61,12 @@ describe('a message', () => {
     ['tool', result, { tool: 'x'.repeat(200) }, { tool: 'x'.repeat(201) }],
     ['tool', result, { tool: 'x' }, { tool: '' }],
     ['tool', result, { outcome: 'denied' }, { outcome: 'failed' }],
-  ])('[IN1] of the role %s keeps to the bounds of its fields', (role, part, most, tooMuch) => {
+  ])('[IN1] with role %s enforces the limits of its fields', (role, part, most, tooMuch) => {
     expect(problemAt(role, [{ ...part, ...most }])).toBeUndefined();
     expect(problemAt(role, [{ ...part, ...tooMuch }])).toBe(`content.0.${Object.keys(tooMuch)[0]}`);
   });
 
-  test('[IN5] makes no two calls of the same id, whatever stands between them', () => {
+  test('[IN5] must not hold two calls with the same id, adjacent or not', () => {
     expect(problemAt('assistant', [call, text, { ...call, tool: 'write' }])).toBe('content.2.callId');
     expect(problemAt('assistant', [text, call, reasoning, { ...call, callId: 'call_2' }])).toBeUndefined();
   });

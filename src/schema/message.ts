@@ -3,9 +3,9 @@ import { listOf } from './bounded.ts';
 import { MessageId } from './ids.ts';
 import { Json, Text } from './json.ts';
 
-/** What a provider needs back word for word to resume a turn (signed reasoning, encrypted content). */
+/** Data that the provider needs back verbatim to resume a turn, such as signed reasoning or encrypted content. */
 const provider = Json.optional();
-/** The id a model gave its call. Foreign loops bring their own form, so any short text will do. */
+/** The id that a model gave its call. Any short text is valid, because loops outside Perdure use their own formats. */
 export const ToolCallId = Text.min(1).max(200);
 
 export const toolOutcomes = [
@@ -64,7 +64,7 @@ export type ToolResultPart = z.infer<typeof ToolResultPart>;
 const maxParts = 10_000;
 export const someParts = { min: 1, max: maxParts } as const;
 
-/** A result names its call by the id alone. */
+/** Call ids must be unique in a message, because a result names its call only by id. */
 const AssistantParts = listOf(AssistantPart, { max: maxParts }).superRefine((parts, context) => {
   const seen = new Set<string>();
   for (const [place, part] of parts.entries()) {
@@ -77,7 +77,7 @@ const AssistantParts = listOf(AssistantPart, { max: maxParts }).superRefine((par
   }
 });
 
-/** One message of a transcript. A tool call stands in the assistant's message, its result in a tool's. */
+/** One message of a transcript. A tool call is part of an assistant message, its result of a tool message. */
 export const Message = z
   .discriminatedUnion(
     'role',
@@ -93,7 +93,7 @@ export const Message = z
 export type Message = z.infer<typeof Message>;
 export type Role = Message['role'];
 
-/** What callers write: plain text is one text part, and the id may be left to us. */
+/** A message as callers write it. Plain text means one text part, and the runtime fills in a missing id. */
 type Written<M> = M extends { role: infer R; content: (infer Part)[] }
   ? { readonly role: R; readonly id?: MessageId; readonly content: readonly Part[] }
   : never;

@@ -3,30 +3,34 @@ import { PerdureError } from './error.ts';
 
 type Issue = z.core.$ZodIssue;
 
-const isOfAnotherKind = (issues: readonly Issue[]): boolean =>
+const isTypeMismatch = (issues: readonly Issue[]): boolean =>
   issues.some(({ path, code }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'));
 
-/** What was probably meant: of the alternatives that take such a value at all, the one with the least to mend. */
+/** Guesses the intended alternative: among those whose type matches, the one with the fewest issues. */
 const nearest = (alternatives: readonly (readonly Issue[])[]): readonly Issue[] => {
-  const ofKind = alternatives.filter((issues) => !isOfAnotherKind(issues));
-  return (ofKind.length > 0 ? ofKind : alternatives).reduce((best, each) => (each.length < best.length ? each : best));
+  const sameType = alternatives.filter((issues) => !isTypeMismatch(issues));
+  return (sameType.length > 0 ? sameType : alternatives).reduce((best, each) =>
+    each.length < best.length ? each : best,
+  );
 };
 
-/** What a schema says of a union that has no words of its own. */
-const wordless = 'Invalid input';
+/** The message of zod for a union that has no message of its own. */
+const defaultUnionMessage = 'Invalid input';
 
-/** Down to what is wrong in a union, by its path from the root. */
+/** Replaces a union's issue by the issues of its nearest alternative, with their paths from the root. */
 const withinUnions = (issue: Issue): readonly Issue[] => {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0 || issue.message !== wordless) return [issue];
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0 || issue.message !== defaultUnionMessage) {
+    return [issue];
+  }
   return nearest(issue.errors).flatMap((each) => withinUnions({ ...each, path: [...issue.path, ...each.path] }));
 };
 
-/** A name or a list of names of what was sent may be as long as all of it. */
+/** Bounds the text of an issue, because it can quote field names that are as long as the whole input. */
 const maxChars = 300;
 export const clipped = (text: string): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
 
-/** Where and what, in one line, for the person who sent it. */
+/** Builds the error for invalid input. Its message lists the first five issues in one line. */
 export const invalidInput = (subject: string, error: z.ZodError): PerdureError => {
   const issues = error.issues
     .flatMap(withinUnions)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { indexedPrefix, matchesPattern, PathPattern } from './path-pattern.ts';
 
-test('[QRY1] a pattern matches what stands at it, above it and below it', () => {
+test('[QRY1] a pattern matches its own path, its ancestors and its descendants', () => {
   const matching = [
     ['', '/facts/a'],
     ['/**', '/facts/a'],
@@ -26,12 +26,12 @@ test('[QRY1] a pattern matches what stands at it, above it and below it', () => 
   for (const [pattern, path] of other) expect([pattern, path, matchesPattern(pattern, path)]).toContain(false);
 });
 
-test('[QRY1] many stars take no longer than few', () => {
+test('[QRY1] a pattern with many stars matches in linear time', () => {
   const pattern = `/facts/${'a*'.repeat(900)}b`;
   expect(matchesPattern(pattern, `/facts/${'a'.repeat(1900)}`)).toBe(false);
 });
 
-test('[QRY1] an index looks up what stands before the first star of the first two names', () => {
+test('[QRY1] the index prefix is the part of the first two names before the first star', () => {
   const prefixes = [
     ['', '/'],
     ['/**', '/'],
@@ -45,7 +45,7 @@ test('[QRY1] an index looks up what stands before the first star of the first tw
   for (const [pattern, prefix] of prefixes) expect([pattern, indexedPrefix(pattern)]).toEqual([pattern, prefix]);
 });
 
-test('[QRY1] a pattern that can match nothing, or not what it seems to, is refused', () => {
+test('[QRY1] a pattern that is misleading or can match nothing is rejected', () => {
   for (const pattern of ['facts', '/**/status', '/facts/a**', '/facts/***', '/facts/a~2', '/facts/~', '/fact/a', '/']) {
     expect([pattern, PathPattern.safeParse(pattern).success]).toEqual([pattern, false]);
   }

@@ -1,7 +1,9 @@
 import { segmentsOfPointer } from './pointer.ts';
 import { collections, Pointer } from './state.ts';
 
-/** In a name `*` stands for any text. Takes the first place where each piece fits, which is as good as any other. */
+/**
+ * Matches a name against a pattern in which `*` means any text. Greedy leftmost matching of the pieces is sufficient.
+ */
 const matchesName = (pattern: string, name: string): boolean => {
   const [first = '', ...pieces] = pattern.split('*');
   const last = pieces.pop();
@@ -24,8 +26,9 @@ const isPartName = (pattern: string): boolean => {
 };
 
 /**
- * A JSON Pointer with `*` for any text within one name and `**` at its end for any below. It matches what stands there, above it and below
- * it: who asks for `/plan/a` is told of `/plan/a/status`, and who asks for that is told that `/plan/a` was replaced.
+ * A JSON Pointer in which `*` means any text within one name, and a final `**` means everything below. It matches the
+ * path itself, its ancestors and its descendants: `/plan/a` finds a change of `/plan/a/status`, and `/plan/a/status`
+ * finds a replacement of `/plan/a`.
  */
 export const PathPattern = Pointer.refine((pattern) => !/~(?![01])/.test(pattern), {
   error: 'in a name write ~1 for a slash and ~0 for a tilde',
@@ -42,7 +45,7 @@ export const matchesPattern = (pattern: string, path: string): boolean => {
     .every((segment, index) => matchesName(segment, found[index]!));
 };
 
-/** What an index can look up of a pattern: its first two names, as far as they hold no star. */
+/** The prefix that an index can look up: the first two names of a pattern, up to the first star. */
 export const indexedPrefix = (pattern: string): string => {
   const names = pattern.split('/').slice(1, 3).join('/');
   return `/${names.replace(/\*.*$/s, '').replace(/\/$/, '')}`;

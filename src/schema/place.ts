@@ -4,7 +4,7 @@ import { Point } from './point.ts';
 
 export const Attempt = z.strictObject({ turn: z.int().positive(), attempt: z.int().positive() });
 
-/** A point of this session, of another (then with its id), or of an attempt at a turn, counted from 1. */
+/** A point of this session, a point of another session with its id, or an attempt at a turn, counted from 1. */
 export const Place = z.union(
   [
     Attempt,
@@ -20,14 +20,14 @@ export type Place = z.input<typeof Place>;
 const point = /^(?:(turn|seq):)?(\d{1,15})$/;
 const attempt = /^(?:turn:)?(\d{1,15})#(\d{1,15})$/;
 
-/** `turn:3` and `3` are the end of turn 3, `seq:17` is event 17. Undefined for what is neither. */
+/** `turn:3` and `3` mean the end of turn 3, `seq:17` means event 17. Returns undefined for any other text. */
 export const pointOfText = (text: string): Point | undefined => {
   const [, kind = 'turn', digits] = point.exec(text) ?? [];
   if (digits === undefined) return undefined;
   return kind === 'seq' ? { seq: Number(digits) } : { turn: Number(digits) };
 };
 
-/** `turn:5#2`: the second attempt at turn 5. */
+/** `turn:5#2` means the second attempt at turn 5. */
 export const attemptOfText = (text: string): z.infer<typeof Attempt> | undefined => {
   const [, turn, which] = attempt.exec(text) ?? [];
   return turn === undefined ? undefined : { turn: Number(turn), attempt: Number(which) };
@@ -45,7 +45,7 @@ const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: 
     })
     .meta({ type: 'string', examples: [example], description: form });
 
-/** A point as a query writes it. */
+/** A point in the text form of query parameters. */
 export const PointText = parsedBy(
   pointOfText,
   Point,
@@ -60,7 +60,7 @@ const placeOfText = (text: string): unknown => {
   return at === undefined ? { session } : { session, ...pointOfText(at) };
 };
 
-/** A place as a query writes it. */
+/** A place in the text form of query parameters. */
 export const PlaceText = parsedBy(
   placeOfText,
   Place,

@@ -4,7 +4,7 @@ import { newId } from './ids.ts';
 import { Message, toolOutcomes } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 
-/** Nearly right, and now and then not. */
+/** Mostly valid values, with an invalid one now and then. */
 const or = (right: fc.Arbitrary<unknown>, ...wrong: readonly unknown[]): fc.Arbitrary<unknown> =>
   fc.oneof({ arbitrary: right, weight: 30 }, { arbitrary: fc.constantFrom(...wrong), weight: 1 });
 
@@ -47,7 +47,7 @@ const message = fc
     withExtra(fc.record({ id, role: fc.constant(role), content: content[role === 'system' ? 'user' : role] })),
   );
 
-test('[EV3] what is taken for a message without asking the schema is one, and reads the same', () => {
+test('[EV3] every message that the fast check accepts is also accepted unchanged by the schema', () => {
   let [plain, valid] = [0, 0];
   fc.assert(
     fc.property(fc.oneof(message, fc.anything()), (value) => {
@@ -64,7 +64,7 @@ test('[EV3] what is taken for a message without asking the schema is one, and re
   expect(valid).toBeGreaterThan(plain);
 });
 
-test('[EV3] ordinary messages are, those with files or an id that is used twice are left to the schema', () => {
+test('[EV3] the fast check accepts ordinary messages and leaves files and repeated call ids to the schema', () => {
   const id = newId('msg');
   const call = { type: 'tool-call', callId: 'a', tool: 'read', input: { path: 'x' } };
   const result = { type: 'tool-result', callId: 'a', tool: 'read', outcome: 'ok', output: 'text' };

@@ -45,8 +45,8 @@ const repeatsCall = (parts: readonly Fields[]): boolean => {
 };
 
 /**
- * Whether this is a message beyond doubt. The schema takes many times as long in a process that has just begun, and opening a session
- * is reading messages. What is in doubt here, such as one with files, is left to the schema.
+ * Whether this is certainly a valid message. Opening a session validates many messages, and in a fresh process the
+ * schema is many times slower than this check. False means unknown, as for a message with files: ask the schema.
  */
 export const isPlainMessage = (value: unknown): boolean => {
   if (!isFields(value) || !hasOnly(value, fields)) return false;

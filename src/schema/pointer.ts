@@ -6,5 +6,5 @@ export const segmentsOfPointer = (pointer: string): readonly string[] => {
   const segments = pointer.split('/').slice(1);
   return pointer.includes('~') ? segments.map(unescapeSegment) : segments;
 };
-/** The entry that a path of the state names or reaches into. */
+/** The entry of the state that contains a path: `/plan/a` for `/plan/a/status`. */
 export const entryOf = (pointer: string): string => pointer.split('/').slice(0, 3).join('/');

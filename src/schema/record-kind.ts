@@ -1,4 +1,4 @@
-/** What a workspace keeps beside its sessions. */
+/** The kinds of records that a workspace keeps beside its sessions. */
 export type RecordKind =
   | 'workspace'
   | 'member'

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './error.ts';
 import type { ErrorEntry } from './error-catalog.ts';
 
-/** Why a run failed, where it was not an error that did it. Nothing imports this at run time but the command line and documents. */
+/** Why a run failed, for failures without an error code. At run time only the CLI and the documentation import it. */
 export const runFailureCatalog = {
   MODEL_REFUSED: {
     cause:
@@ -63,7 +63,7 @@ export const runFailureCatalog = {
 
 export type RunFailureCode = keyof typeof runFailureCatalog;
 
-/** What a run that fails here ends with. Logs may hold other codes, of other releases. */
+/** The error that a failed run ends with. Logs written by other releases can hold other codes. */
 export interface RunFailure {
   readonly code: RunFailureCode | ErrorCode;
   readonly message: string;

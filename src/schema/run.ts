@@ -9,7 +9,7 @@ export type InputPolicy = z.infer<typeof InputPolicy>;
 export const runEnds = ['succeeded', 'failed', 'cancelled'] as const;
 export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 'model'] as const;
 export type WaitReason = (typeof waitReasons)[number];
-/** What a run waits for, in words. */
+/** What a run waits for, as text for people. */
 export const awaited: Readonly<Record<WaitReason, string>> = {
   approval: 'an approval',
   question: 'an answer',
@@ -20,7 +20,7 @@ export const awaited: Readonly<Record<WaitReason, string>> = {
 };
 export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof runEnds)[number];
 
-/** The call that a session works for, which is a child of the one that made it. */
+/** The call that a child session works for, and the parent session that made the call. */
 export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
 export type Caller = z.infer<typeof Caller>;
 
@@ -34,7 +34,7 @@ export const Usage = z
   .strictObject({
     inputTokens: Count,
     outputTokens: Count,
-    /** Of the input, what the provider had cached. */
+    /** The part of the input tokens that the provider read from its cache. */
     cachedTokens: Count.optional(),
     reasoningTokens: Count.optional(),
     /** Absent when the model's price is not known. */
@@ -43,7 +43,7 @@ export const Usage = z
   .meta({ id: 'Usage' });
 export type Usage = z.infer<typeof Usage>;
 
-/** What a session may use in all. What is left out is not limited. */
+/** What a session may use in total. An absent field means no limit. */
 export const Limits = z
   .strictObject({
     turns: Count.optional().describe('How many inputs are answered.'),

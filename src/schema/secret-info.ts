@@ -5,11 +5,11 @@ export const SecretName = z.string().regex(secretNamePattern, {
   error: 'expected 1 to 64 letters, digits or _ . -, beginning with a letter or digit',
 });
 
-/** What is told of a secret: never its value. */
+/** The public part of a secret: everything except its value. */
 export const SecretInfo = z
   .strictObject({
     name: SecretName,
-    /** What it is for. */
+    /** What the secret is used for. */
     about: z.string().optional(),
     createdAt: z.int(),
     changedAt: z.int(),

@@ -4,7 +4,7 @@ import { Json, Text } from './json.ts';
 
 export { entryOf, escapeSegment, pointerOf, segmentsOfPointer } from './pointer.ts';
 
-/** From the least to the most to be relied on. */
+/** From the least to the most reliable. */
 export const provenances = ['unverified', 'imported', 'human', 'verified'] as const;
 export const Provenance = z.enum(provenances);
 export type Provenance = z.infer<typeof Provenance>;
@@ -21,13 +21,13 @@ const ToolUse = z.strictObject({
 });
 const FileChange = z.strictObject({
   change: z.enum(['created', 'modified', 'deleted', 'renamed']),
-  /** Where a renamed file came from. */
+  /** The previous path of a renamed file. */
   from: Text.optional(),
   tool: Text.optional(),
   callId: Text.optional(),
-  /** Without a call: the event that it came after, so that each change is told. */
+  /** For a change without a call: the seq of the preceding event, so that repeated changes of a file stay distinct. */
   after: z.int().positive().optional(),
-  /** The path is a folder with so many files that changed, too many to name each. */
+  /** Present when the path is a folder with too many changed files to list: their number. */
   files: z.int().positive().optional(),
 });
 /** A file that differs between two snapshots. */
@@ -47,7 +47,7 @@ const PlanStep = z.strictObject({
 });
 const ProgressNote = z.strictObject({ note: Note });
 
-/** What one entry of each collection of the ledger looks like. Every collection is a record by id, never a list by index. */
+/** The entry schema of each collection in the ledger. Every collection is a record by id, never a list by index. */
 export const ledgerEntries = {
   toolsUsed: ToolUse,
   filesModified: FileChange,
@@ -56,7 +56,7 @@ export const ledgerEntries = {
   plan: PlanStep,
   progress: ProgressNote,
   facts: Json,
-  /** Facts, by key, that every context holds word for word. */
+  /** The keys of facts that every context includes verbatim. */
   pins: z.literal(true),
   scratch: Json,
 } satisfies Record<string, z.ZodType>;
@@ -86,12 +86,15 @@ export const emptyState: State = deepFreeze({
 
 export const maxPointerChars = 2000;
 
-/** A path of the state as RFC 6901 writes it, such as `/facts/port`. */
+/** A path in the state as an RFC 6901 JSON Pointer, such as `/facts/port`. */
 export const Pointer = Text.max(maxPointerChars).regex(/^(\/[^/]*)*$/, {
   error: 'expected a JSON Pointer such as /facts/port',
 });
 
-/** RFC 6902. Stored deltas use `add`, `remove`, `replace` and `test`; callers may also say `move` and `copy`. */
+/**
+ * An RFC 6902 operation. Stored deltas use `add`, `remove`, `replace` and `test`. Callers may also use `move` and
+ * `copy`.
+ */
 export const StoredOperation = z
   .discriminatedUnion('op', [
     z.strictObject({ op: z.literal('add'), path: Pointer, value: Json }),

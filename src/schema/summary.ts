@@ -5,7 +5,7 @@ import { Text } from './json.ts';
 import { Holder, Status } from './lifecycle.ts';
 import { Caller, waitReasons } from './run.ts';
 
-/** What a listing shows of a session, kept beside its head and written with every append. */
+/** What a listing shows of a session. The store keeps it beside the head and writes it with every append. */
 export const SessionSummary = z.strictObject({
   id: SessionId,
   ...Description.shape,
@@ -16,14 +16,14 @@ export const SessionSummary = z.strictObject({
   forkedAt: z.int().optional(),
   calledBy: Caller.optional(),
   seq: z.int(),
-  /** The turn that the live head belongs to. */
+  /** The turn of the newest event on the live lineage. */
   turn: z.int(),
-  /** The highest turn number ever given; never reused. */
+  /** The highest turn number ever used. Turn numbers are never reused. */
   lastTurn: z.int(),
   messages: z.int(),
-  /** Set once a rewind has left something behind. */
+  /** Set once the session has been rewound. */
   rewound: z.literal(true).optional(),
-  /** What its run waits for. */
+  /** What the session's run waits for. */
   waiting: z.enum(waitReasons).optional(),
   createdAt: z.int(),
   updatedAt: z.int(),

@@ -1,5 +1,5 @@
-/** A timer that is set for longer rings at once. */
+/** The longest delay that `setTimeout` supports. A longer one fires at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
-/** For a timer; who waits for longer than that has long been started anew. */
+/** Caps a delay at the longest supported one, which is 24 days. */
 export const timerMs = (ms: number): number => Math.min(ms, longestTimerMs);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ApprovalId, RunId, SessionId, WebhookId, WorkspaceId } from './ids.ts';
 import { Text } from './json.ts';
 
-/** What a webhook can hear of. */
+/** The event types that a webhook can subscribe to. */
 export const webhookEvents = ['run.ended', 'approval.requested', 'session.changed'] as const;
 export const WebhookEvent = z.enum(webhookEvents);
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
@@ -21,7 +21,7 @@ export const Webhook = z
   .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof Webhook>;
 
-/** What is sent: ids, types and how things stand, never what somebody or a tool said. */
+/** The body of a delivery. It holds ids, types and statuses, never the words of a person, a model or a tool. */
 export const WebhookMessage = z.strictObject({
   type: z.enum([...webhookEvents, 'webhook.test']),
   timestamp: z.iso.datetime(),
@@ -31,25 +31,25 @@ export const WebhookMessage = z.strictObject({
     run: RunId.optional(),
     approval: ApprovalId.optional(),
     status: Text.max(50).optional(),
-    /** Of the event; of `session.changed`, the session's newest. */
+    /** The seq of the event. For `session.changed`, the head of the session. */
     seq: z.int().positive().optional(),
   }),
 });
 export type WebhookMessage = z.infer<typeof WebhookMessage>;
 
-/** One try of a delivery. `status` is HTTP's. */
+/** One attempt at a delivery. `status` is the HTTP status. */
 export const DeliveryAttempt = z.strictObject({
   at: At,
   durationMs: z.number().nonnegative(),
   status: z.int().optional(),
-  /** The beginning of what the receiver said. */
+  /** The beginning of the response body. */
   answer: Text.optional(),
   error: Text.optional(),
 });
 export type DeliveryAttempt = z.infer<typeof DeliveryAttempt>;
 
 export const DeliveryId = Text.regex(/^dlv_[0-9a-z]{26}_[0-9a-f]{12}_[0-9a-f]{16}$/, {
-  error: 'expected the id of a delivery, as `deliveries` tells it',
+  error: 'expected the id of a delivery, as `deliveries` lists it',
 });
 
 export const Delivery = z
@@ -59,7 +59,7 @@ export const Delivery = z
     message: WebhookMessage,
     status: z.enum(['pending', 'delivered', 'failed']),
     createdAt: At,
-    /** Since it was last asked for. */
+    /** The number of attempts since the delivery was created or last requested again. */
     tries: z.int().nonnegative(),
     attempts: z.array(DeliveryAttempt),
   })

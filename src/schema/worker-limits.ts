@@ -1,4 +1,4 @@
-/** What a worker may be told. Timers go wrong beyond 2^31 ms, columns of counts beyond 2^31. */
+/** Limits of a worker's options. Timers overflow at 2^31 ms, and count columns in the database at 2^31. */
 export const workerLimits = {
   concurrency: 1000,
   sessions: 1_000_000,

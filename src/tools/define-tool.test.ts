@@ -22,21 +22,21 @@ test.each([
   ['trusted', { trusted: 'yes' }],
   ['execute', { execute: undefined }],
   ['reconcile', { reconcile: 'ask' }],
-])('[IN1] a tool whose %s says nothing is refused: %o', (field, part) => {
+])('[IN1] a tool with an invalid %s is rejected: %o', (field, part) => {
   expect(() => defined(part)).toThrow(
     expect.objectContaining({ code: 'TOOL_INVALID', message: expect.stringContaining(field) }),
   );
 });
 
 test.each([undefined, 'yes', { expires: 1 }])(
-  '[APPR1] a rule that gives %o is no leave to run the call',
+  '[APPR1] an approval function that returns %o does not allow the call',
   async (given) => {
     const tool = defined({ approval: () => given });
     await expect(tool.approvalFor({}, { state: emptyState })).rejects.toMatchObject({ code: 'TOOL_INVALID' });
   },
 );
 
-test('[APPR1] a rule is asked with the input as it is understood', async () => {
+test('[APPR1] an approval function can return a rule, or false for no approval', async () => {
   const tool = defined({ approval: () => ({ roles: ['admin'], expiresInMs: 1000 }) });
   expect(await tool.approvalFor({}, { state: emptyState })).toEqual({ roles: ['admin'], expiresInMs: 1000 });
   expect(await defined({ approval: () => false }).approvalFor({}, { state: emptyState })).toBeUndefined();

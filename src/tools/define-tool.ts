@@ -25,39 +25,67 @@ export interface ToolRetry {
 }
 
 export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretName extends string = never> {
-  /** What the model calls it by: a letter, then letters, digits, `-` or `_`, 64 at most. */
+  /** The name by which the model calls it: a letter, then letters, digits, `-` or `_`, 64 characters at most. */
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description?: string;
-  /** What a call must be given. Any synchronous Standard Schema that can be put as JSON Schema, such as Zod 4. An input that does not fit never reaches `execute`: the model is told what is wrong. */
+  /**
+   * The schema of a call's input. Any synchronous Standard Schema that can be converted to JSON Schema, such as Zod 4.
+   * An input that does not fit never reaches `execute`: the model is told what is wrong.
+   */
   readonly input: Schema;
-  /** What running a call twice would do: nothing (`none`), nothing more under the same `idempotencyKey` (`idempotent`), or harm (`once`). After a crash, the first two run again. `once` does not, unless `reconcile` says that the call has not run. */
+  /**
+   * What running a call twice does: nothing (`none`), nothing more under the same `idempotencyKey` (`idempotent`), or
+   * harm (`once`). After a crash, the first two run again. `once` does not, unless `reconcile` says that the call has
+   * not run.
+   */
   readonly effects?: Effects;
   /** Names of secrets in the vault. `context.secrets` has their values. The model never sees them. */
   readonly secrets?: readonly SecretName[];
-  /** Whether the tool works in the session's folder. With `false`, the runtime does not look for changed files after a call, which is faster. */
+  /**
+   * Whether the tool works in the session's folder. With `false`, the runtime does not look for changed files after a
+   * call, which is faster.
+   */
   readonly usesFiles?: boolean;
-  /** Whether a person must approve a call before it runs: `true`, a rule, or a function of the input that gives one of these. */
+  /**
+   * Whether a person must approve a call before it runs: `true`, a rule, or a function of the input that returns one of
+   * these.
+   */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
   /** How long one attempt may take. Then `signal` is aborted, and the call ends with the outcome `timeout`. */
   readonly timeoutMs?: number;
   /** Further attempts when a call throws or times out. Not allowed with the effects `once`. */
   readonly retry?: ToolRetry;
-  /** Whether what the tool gives counts as `verified`. Otherwise it counts as `unverified`, and so does what a model commits from it. */
+  /**
+   * Whether the tool's output counts as `verified`. Otherwise it counts as `unverified`, and so does what a model
+   * commits from it.
+   */
   readonly trusted?: boolean;
-  /** Does the work. What it returns is the output that the model reads; of an async iterable, the last value counts. Throw a `ToolFailure` to tell the model what went wrong. */
+  /**
+   * Does the work. The model reads the returned value. For an async iterable, the last value counts. Throw a
+   * `ToolFailure` to tell the model what went wrong.
+   */
   execute(
     input: StandardSchemaV1.InferOutput<Schema>,
     context: ContextWith<SecretName>,
   ): Output | Promise<Output> | AsyncIterable<Output>;
-  /** For the effects `once`: asked after a crash what became of a call. It answers `{ outcome: 'ok', output }` when the call took effect, `{ outcome: 'not-run' }` to have it run now, or `{ outcome: 'unknown', message? }`, which is told to the model. */
+  /**
+   * For the effects `once`: finds out after a crash what became of a call. Return `{ outcome: 'ok', output }` if the
+   * call took effect, `{ outcome: 'not-run' }` to run it now, or `{ outcome: 'unknown', message? }`, which the model is
+   * told.
+   */
   reconcile?(
     input: StandardSchemaV1.InferOutput<Schema>,
     context: ContextWith<SecretName>,
   ): Promise<Reconciled> | Reconciled;
-  /** One line for people about a call that went well. It stands in the log and in listings; the model still reads the output. */
+  /**
+   * Describes a successful call in one line for people, in the log and in listings. The model still reads the output.
+   */
   summarize?(output: Output, input: StandardSchemaV1.InferOutput<Schema>): string;
-  /** The files that a call changed, by path, for tools that work outside of the session's folder. What changed inside is found without it. */
+  /**
+   * The files that a call changed, by path, for tools that work outside the session's folder. Changes inside are found
+   * automatically.
+   */
   files?(input: StandardSchemaV1.InferOutput<Schema>, output: Output): Readonly<Record<string, FileChange>>;
   /** The decisions that a call made, by id. They are committed to the state with the call. */
   decisions?(
@@ -93,7 +121,7 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   question: true,
 };
 
-/** What counts where a definition does not say. */
+/** The defaults of a tool definition. */
 export const toolDefaults = {
   effects: 'once',
   secrets: [],
@@ -114,12 +142,13 @@ const invalid = (name: unknown, why: string): PerdureError => {
 const inputSchemaOf = (name: string, schema: StandardSchemaV1): JsonSchema => {
   const json = jsonSchemaOf(schema);
   if (json) return json;
-  throw invalid(name, 'its input schema cannot be put as JSON Schema: use one that can, such as Zod 4');
+  throw invalid(name, 'its input schema cannot be converted to JSON Schema: use one that can, such as a Zod 4 schema');
 };
 
 const parseWith = (name: string, schema: StandardSchemaV1, input: Json) => {
   const result = schema['~standard'].validate(input);
-  if (result instanceof Promise) throw invalid(name, 'its input schema validates asynchronously');
+  if (result instanceof Promise)
+    throw invalid(name, 'its input schema validates asynchronously: use a schema without asynchronous checks');
   if (!result.issues) return { value: result.value };
   const lines = result.issues.slice(0, 5).map(({ path = [], message }) => {
     const at = path.map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
@@ -128,21 +157,22 @@ const parseWith = (name: string, schema: StandardSchemaV1, input: Json) => {
   return { problem: lines.join('; ') };
 };
 
-/** What is no rule is no leave to run the call. */
+/** Throws for an invalid rule, because it must never count as an approval. */
 const ruleOf = (name: string, approval: unknown): ApprovalRule | undefined => {
-  if (!isRule(approval)) throw invalid(name, 'its approval is neither yes, no nor a rule');
+  if (!isRule(approval)) throw invalid(name, 'its approval is not valid: expected true, false or a rule');
   if (approval === false) return undefined;
   return approval === true ? {} : approval;
 };
 
-/** A tool that an agent can be given. */
+/** Defines a tool for an agent. */
 export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, const SecretName extends string = never>(
   definition: ToolDefinition<Schema, Output, SecretName>,
 ): Tool => {
   const unknown = fieldProblem(definition, fields);
   if (unknown) throw invalid(definition?.name, unknown);
   const { name, input } = definition;
-  if (!namePattern.test(name)) throw invalid(name, 'its name takes letters, digits, - and _, 64 at most');
+  if (!namePattern.test(name))
+    throw invalid(name, 'its name must be a letter, then letters, digits, - or _, 64 characters at most');
   const problem = toolProblem(definition);
   if (problem) throw invalid(name, problem);
   const {
@@ -155,7 +185,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
     approval = toolDefaults.approval,
   } = definition;
   if (retry && effects === 'once')
-    throw invalid(name, 'what may run once only cannot be tried again: say which effects it has');
+    throw invalid(name, 'a tool with effects `once` cannot be retried: remove retry, or set effects');
   const parse = (value: Json) => parseWith(name, input, value);
   return {
     ...(definition as unknown as Pick<

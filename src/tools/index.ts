@@ -31,7 +31,7 @@ export {
   writeTool,
 };
 
-/** For an agent that works on files: all that is needed to read, change and run them, and to keep track of it. */
+/** All tools for an agent that works on files: to read, change and run them, and to keep track of the work. */
 export const builtInTools: readonly Tool[] = [
   readTool,
   writeTool,

@@ -3,7 +3,7 @@ import { type Tool, ToolFailure } from '../core/ports/tool.ts';
 import { defineTool } from './define-tool.ts';
 
 export interface SubagentOptions {
-  /** What the calling model calls the tool by. Without it, the name of the agent. */
+  /** The name by which the calling model calls the tool. By default the name of the agent. */
   readonly name?: string;
   /** Tells the calling model what the agent is good for. */
   readonly description?: string;
@@ -11,17 +11,18 @@ export interface SubagentOptions {
   readonly timeoutMs?: number;
 }
 
-/** What counts where the options do not say. */
+/** The defaults of the options. */
 export const subagentDefaults = { timeoutMs: 86_400_000 } as const;
 
-/** A tool that has a task done by another agent, in a session of its own. The runtime must hold that agent too. */
+/** A tool that lets another agent do a task in a child session. The runtime must have that agent too. */
 export const subagent = (
   agent: { readonly name: string; readonly version: number },
   about: SubagentOptions = {},
 ): Tool =>
   defineTool({
     name: about.name ?? agent.name,
-    description: about.description ?? `Has a task done by the agent ${agent.name}. Say all that it needs to know.`,
+    description:
+      about.description ?? `Lets the agent ${agent.name} do a task. Include everything that it needs to know.`,
     input: z.object({ task: z.string().min(1) }),
     effects: 'idempotent',
     usesFiles: false,

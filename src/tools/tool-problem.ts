@@ -53,7 +53,7 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
   trusted: { check: ifAny(isBoolean), wanted: 'true or false' },
   approval: {
     check: ifAny((value) => isFunction(value) || isRule(value)),
-    wanted: `true, false, { roles?, notRequester?, expiresInMs? } with roles of ${memberRoles.join(', ')}, or a function that gives one of these`,
+    wanted: `true, false, { roles?, notRequester?, expiresInMs? } with roles of ${memberRoles.join(', ')}, or a function that returns one of these`,
   },
   execute: { check: isFunction, wanted: 'a function' },
   reconcile: functionIfAny,
@@ -64,7 +64,10 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
   question: functionIfAny,
 };
 
-/** What is wrong with a tool's definition, told without the schemas: a program defines its tools before it needs them. */
+/**
+ * Validates a tool definition without zod, because programs define tools at startup and loading the schemas would slow
+ * that down.
+ */
 export const toolProblem = (definition: object): string | undefined => {
   const given = definition as Readonly<Record<string, unknown>>;
   const wrong = Object.entries(fields).find(([name, { check }]) => !check(given[name]));

@@ -112,8 +112,8 @@ describe('tools of an MCP server', () => {
   });
 
   test.each([
-    [{ name: 'x' }, 'command or a url'],
-    [{ name: 'x', command: 'a', url: 'b' }, 'command or a url'],
+    [{ name: 'x' }, 'either command or url'],
+    [{ name: 'x', command: 'a', url: 'b' }, 'either command or url'],
     [{ name: 'a b', command: 'a' }, 'its name'],
     [{ name: 'x', command: 'a', env: { TOKEN: { secret: 'a b' } } }, 'TOKEN'],
     [{ name: 'x', command: 'a', secrets: [] }, 'secrets'],

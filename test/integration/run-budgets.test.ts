@@ -66,7 +66,7 @@ test('[BUDGET1] at its token limit a run waits, once, until the limit allows the
   await setup.session.limit({ tokens: 10_000 });
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
   expect(await waitsOf(setup)).toEqual([
-    expect.stringMatching(/^the session's budget of 500 tokens has no room .* \d+ are used, and it may take \d+$/),
+    expect.stringMatching(/^the session's budget of 500 tokens has no room .* \d+ used, and the answer may need \d+$/),
     expect.stringMatching(/^the session's budget of 600 tokens has no room/),
   ]);
 });

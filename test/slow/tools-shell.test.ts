@@ -110,7 +110,7 @@ for (const sandbox of ['required', 'off'] as const) {
       const context = newToolContext(work, { idempotencyKey: 'k' });
       expect(await reconcile(context)).toMatchObject({
         outcome: 'ok',
-        output: { ended: expect.stringContaining('nobody took over'), output: 'begun\n' },
+        output: { ended: expect.stringContaining('no other took over'), output: 'begun\n' },
       });
     });
 
@@ -353,7 +353,7 @@ test("[TOOL13] commands do not see the worker's environment, and other users do 
   const [record] = readdirSync(records);
   expect(statSync(join(records, record!)).mode & 0o077).toBe(0);
   chmodSync(records, 0o777);
-  await expect(run('true')).rejects.toThrow('for this user alone');
+  await expect(run('true')).rejects.toThrow('not private to this user');
 });
 
 test('[TOOL13] an invalid command is rejected', async () => {

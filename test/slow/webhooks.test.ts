@@ -429,7 +429,7 @@ describe('deliveries', () => {
     await endedOne();
     await vi.waitFor(async () => {
       const [listed] = await runtime.webhooks.list();
-      expect(listed?.disabledBecause).toBe('nothing got through for 3 days: answered 500');
+      expect(listed?.disabledBecause).toBe('every delivery failed for 3 days: answered 500');
     });
     const enabled = await runtime.webhooks.change(webhook.id, { enabled: true });
     expect(enabled).not.toHaveProperty('disabledBecause');

@@ -52,10 +52,13 @@ const written = (text: string): string => {
 };
 
 test.each([
-  ['{ agents: [a, a] }', 'AGENT_INVALID: FILE: the agent a@1 cannot be used: it is given twice'],
+  ['{ agents: [a, a] }', 'AGENT_INVALID: FILE: the agent a@1 cannot be used: this name and version occur twice'],
   ['{ agents: [a], models: 3 }', 'INVALID_INPUT: FILE: models: expected an object'],
   ['{ agents: [a], models: null }', 'INVALID_INPUT: FILE: models: expected an object'],
-  ['{ agents: [a], models: { scripts: [3] } }', 'INVALID_INPUT: FILE: models.scripts[0]: a script is { name, steps }'],
+  [
+    '{ agents: [a], models: { scripts: [3] } }',
+    'INVALID_INPUT: FILE: models.scripts[0]: expected a script as { name, steps }',
+  ],
   ['{ agents: [a], models: { scripts: 3 } }', 'INVALID_INPUT: FILE: models.scripts: expected a list'],
   ['{ agents: [a], models: { provider: {} } }', 'INVALID_INPUT: FILE: models: "provider" is not one of providers,'],
   [
@@ -68,7 +71,7 @@ test.each([
   ],
   [
     `{ agents: [a], models: { providers: { x: { apiKey: 3 } } } }`,
-    'INVALID_INPUT: FILE: models.providers.x.apiKey: expected a text',
+    'INVALID_INPUT: FILE: models.providers.x.apiKey: expected a string',
   ],
   [`{ agents: [a], models: { models: { 'x/y': 3 } } }`, 'INVALID_INPUT: FILE: models.models.x/y: expected an object'],
   [`{ agents: [a], store: 'mysql://x' }`, 'INVALID_INPUT: FILE: "mysql://x" is not a store: pass sqlite:PATH or'],

@@ -15,12 +15,12 @@ const ListOptions = z.strictObject({
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
-  /** Where the next page goes on; absent on the last one. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
 export interface Audit {
-  /** Its entries, newest first. */
+  /** The entries, newest first. */
   list(options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined }): Promise<AuditPage>;
 }
 
@@ -30,13 +30,16 @@ export interface AuditTrailOptions {
   readonly caller: Caller;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'redactor'>;
-  /** Told when what was done could not be told of: its entry stays `asked`. */
+  /** Called if an outcome could not be recorded. The entry then stays `asked`. */
   onWarning(problem: unknown): void;
 }
 
 const maxTargetChars = 200;
 
-/** A secret or a token may have been given in place of a name: none is kept. What cannot be told from one is left out. */
+/**
+ * Redacts the target, because a caller may pass a secret or a token instead of a name. Omits it if redaction is
+ * impossible.
+ */
 const shownTarget = async (secrets: AuditTrailOptions['secrets'], target: string): Promise<string | undefined> => {
   try {
     const redacted = (await secrets.redactor()).text(target).replaceAll(/pdk_\S+/g, 'pdk_…');
@@ -46,7 +49,7 @@ const shownTarget = async (secrets: AuditTrailOptions['secrets'], target: string
   }
 };
 
-/** Nothing is done that could not be written down first. After a crash in between the entry says `asked`. */
+/** Records each verb before it is executed, and its outcome afterwards. A crash in between leaves the entry `asked`. */
 export const auditTrail = (options: AuditTrailOptions): Audited => {
   const { records, workspace, caller, clock, secrets, onWarning } = options;
   const write = async (entry: AuditEntry, onVersion: number): Promise<void> => {
@@ -59,7 +62,7 @@ export const auditTrail = (options: AuditTrailOptions): Audited => {
     const named = { ...(key && { key }), ...(target !== undefined && { target }) };
     const asked: AuditEntry = { id, at: clock.now(), member, verb, ...named, outcome: 'asked' };
     await write(asked, 0);
-    const tell = async (outcome: string): Promise<void> => {
+    const recordOutcome = async (outcome: string): Promise<void> => {
       try {
         const { version } = (await records.record(workspace, 'audit', id))!;
         await write({ ...asked, outcome }, version);
@@ -69,10 +72,10 @@ export const auditTrail = (options: AuditTrailOptions): Audited => {
     };
     try {
       const result = await work();
-      await tell('done');
+      await recordOutcome('done');
       return result;
     } catch (error) {
-      await tell(outcomeOf(error));
+      await recordOutcome(outcomeOf(error));
       throw error;
     }
   };

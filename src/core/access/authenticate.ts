@@ -14,10 +14,10 @@ export interface Authenticated {
   readonly key: KeyInfo;
 }
 
-/** Whose a key was stays as it is: known, both records are asked for at once. */
+/** Caches the member of each key, which never changes, so that key and member can be read in parallel. */
 const maxHolders = 10_000;
 
-/** Asked of the store every time, so that what was revoked anywhere stops at once. */
+/** Reads the store every time, so that a revoked key stops working at once in every process. */
 export const authenticator = (
   records: Records,
   clock: Clock,

@@ -4,7 +4,7 @@ import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-test('[PDK1, AUD2] of a token nothing but the hash of its secret is kept, whatever is done with it', async () => {
+test('[PDK1, AUD2] only the hash of a token is stored, whatever is done with the token', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({ store: openMemoryStore(database) });
   const first = await runtime.keys.create({ name: 'first' });
@@ -18,7 +18,7 @@ test('[PDK1, AUD2] of a token nothing but the hash of its secret is kept, whatev
   for (const { token } of [first, rotated]) expect(JSON.stringify(kept)).not.toContain(token.split('.')[2]);
 });
 
-test('[RED6] what is kept beside the logs holds no secret either', async () => {
+test('[RED6] records and summaries beside the logs hold no secret', async () => {
   const database = newMemoryDatabase();
   const masterKey = randomBytes(32).toString('base64');
   const runtime = await openRuntime({ store: openMemoryStore(database), masterKey });
@@ -49,7 +49,7 @@ test('[RED6] what is kept beside the logs holds no secret either', async () => {
   expect(await members.list()).toHaveLength(1);
 });
 
-test('[AUD2] a secret of the workspace that was given in place of a name is not kept either', async () => {
+test('[AUD2] a secret that was passed instead of a name is redacted in the audit log', async () => {
   const runtime = await openRuntime({ store: openMemoryStore(), masterKey: randomBytes(32).toString('base64') });
   const value = 'correct-horse-battery-staple';
   await runtime.vault.set('github', value);

@@ -13,10 +13,10 @@ import { findMember, mustFindMember } from './members.ts';
 import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
 
 const KeyRequest = z.strictObject({
-  /** By default the caller. */
+  /** The member of the key, by default the caller. */
   member: MemberId.optional(),
   name: KeyInfo.shape.name,
-  /** By default the member's, or the caller's where that is lower. */
+  /** By default the lower of the member's and the caller's role. */
   role: MemberRole.optional(),
   areas: z.array(Area).min(1).optional(),
   expiresAt: KeyInfo.shape.expiresAt,
@@ -26,27 +26,27 @@ export type KeyRequest = Omit<z.input<typeof KeyRequest>, 'member'> & { readonly
 
 export interface NewKey {
   readonly key: KeyInfo;
-  /** Shown this once: only its hash is kept. */
+  /** Shown only this once, because only its hash is stored. */
   readonly token: string;
 }
 
 export interface Keys {
-  /** Makes an API key; its token is in this answer and nowhere else. */
+  /** Makes an API key. Its token is only in this answer. */
   create(request?: KeyRequest): Promise<NewKey>;
-  /** Oldest first, with those that were revoked or have expired. */
+  /** All keys, oldest first, including revoked and expired ones. */
   list(): Promise<readonly KeyInfo[]>;
-  /** A new secret under the same id; the old one stops at once. */
+  /** Makes a new token under the same id. The old one stops working at once. */
   rotate(id: string): Promise<NewKey>;
-  /** Ends a key at once, in every process. */
+  /** Revokes a key at once, in every process. */
   revoke(id: string): Promise<KeyInfo>;
 }
 
 const keyNotFound = (id: KeyId, what: string): PerdureError =>
-  new PerdureError('KEY_NOT_FOUND', `${id} ${what}: \`perdure keys ls\` lists those there are`, {
+  new PerdureError('KEY_NOT_FOUND', `${id} ${what}: \`perdure keys ls\` lists the keys`, {
     details: { key: id },
   });
 
-/** Nobody gives more than they have. */
+/** A caller must not make a key that can do more than the caller. */
 const refuseWider = ({ caller }: Scope, { role, areas }: Pick<KeyInfo, 'role' | 'areas'>): void => {
   const mine = caller.areas;
   const isWithin = !mine || areas?.every((area) => mine.includes(area));
@@ -57,20 +57,27 @@ const refuseWider = ({ caller }: Scope, { role, areas }: Pick<KeyInfo, 'role' | 
   });
 };
 
-/** It would say more than it can do, and could do more once the member may. */
+/**
+ * Rejects a role above the member's. It would have no effect now, but would take effect once the member's role is
+ * raised.
+ */
 const refuseAboveMember = ({ id, role: most }: Member, role: MemberRole): void => {
   if (isAtLeast(most, role)) return;
-  const message = `a key for ${id} cannot have the role ${role}, since ${id} has the role ${most}: ask for that or less, or give ${id} the role first`;
+  const message = `a key for ${id} cannot have the role ${role}, because ${id} has the role ${most}: request ${most} or lower, or raise the role of ${id} first`;
   throw new PerdureError('INVALID_INPUT', message, { details: { member: id, role: most } });
 };
 
-/** What outlives the key that made it would make its end mean nothing. */
+/** Rejects a key that outlives the caller's key, because that would make the caller's expiry meaningless. */
 const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_INFINITY }: KeyInfo): void => {
   if (own?.expiresAt === undefined || expiresAt <= own.expiresAt) return;
   const end = new Date(own.expiresAt).toISOString();
-  throw new PerdureError('FORBIDDEN', `the key would outlive your own, which ends at ${end}: ask for no later time`, {
-    details: { expiresAt: own.expiresAt },
-  });
+  throw new PerdureError(
+    'FORBIDDEN',
+    `the key would outlive your own, which expires at ${end}: request that time or an earlier one`,
+    {
+      details: { expiresAt: own.expiresAt },
+    },
+  );
 };
 
 export const isExpired = ({ expiresAt }: KeyInfo, now: number): boolean => expiresAt !== undefined && expiresAt <= now;
@@ -79,11 +86,11 @@ export const keysOf = (scope: Scope): Keys => {
   const { records, workspace, clock, caller } = scope;
   const mustFind = async (id: KeyId) => {
     const found = await records.record(workspace, 'key', id);
-    if (!found) throw keyNotFound(id, 'is no key of this workspace');
+    if (!found) throw keyNotFound(id, 'is not a key of this workspace');
     return { key: StoredKey.parse(found.body), version: found.version };
   };
   const ownKey = async (): Promise<StoredKey | undefined> => caller.key && (await mustFind(caller.key)).key;
-  /** Who acts without a key is vouched for by the program, and becomes a member with their first key. */
+  /** A caller without a key is trusted by the program, and becomes a member with their first key. */
   const holderOf = async (id: MemberId, addedAt: number) => {
     if (id !== caller.member || caller.key) return mustFindMember(records, workspace, id);
     const { role } = caller;
@@ -104,7 +111,7 @@ export const keysOf = (scope: Scope): Keys => {
       await refuseSecrets(scope.secrets, 'the name of the key', request.name);
       const now = clock.now();
       if (request.expiresAt !== undefined && request.expiresAt <= now) {
-        throw new PerdureError('INVALID_INPUT', 'the key: expiresAt has passed already: name a time to come');
+        throw new PerdureError('INVALID_INPUT', 'the key is not valid: expiresAt is in the past: use a future time');
       }
       const { secret, secretHash } = newSecret();
       const id = newId('key');
@@ -115,7 +122,7 @@ export const keysOf = (scope: Scope): Keys => {
         refuseAboveMember(member, role);
         refuseWider(scope, made);
         refuseLonger(await ownKey(), made);
-        // The member is written too, so that none who is removed meanwhile gets a key.
+        // Also writes the member, so that a member who is removed meanwhile gets no key.
         return { writes: [writeOf('key', made, 0), writeOf('member', member, version)], result: made };
       });
       return { key: infoOf(key), token: tokenOf(workspace, id, secret) };

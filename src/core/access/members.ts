@@ -17,19 +17,19 @@ export type NewMember = Omit<z.input<typeof NewMember>, 'id'> & { readonly id: s
 export type MemberChange = z.input<typeof MemberChange>;
 
 export interface Members {
-  /** Who calls, in which workspace, with the profile that it knows where none was brought. */
+  /** The caller and the workspace, with the caller's stored profile if none was passed. */
   me(): Promise<Caller & { readonly workspace: WorkspaceId; readonly profile?: Profile | undefined }>;
-  /** All of them, by id. */
+  /** All members, sorted by id. */
   list(): Promise<readonly Member[]>;
   /** Adds a user to the workspace, with a role. */
   add(member: NewMember): Promise<Member>;
-  /** Changes the role or the profile. The only admin stays one. */
+  /** Changes the role or the profile. The role of the only admin cannot be lowered. */
   change(id: string, change: MemberChange): Promise<Member>;
-  /** Removes a member with all their keys: who is added under the same id later has none of them. */
+  /** Removes a member and revokes all their keys. A later member with the same id does not get them back. */
   remove(id: string): Promise<void>;
 }
 
-/** The member as it is kept, with its version. */
+/** The stored member with its version. */
 export const findMember = async (records: Records, workspace: WorkspaceId, id: MemberId) => {
   const found = await records.record(workspace, 'member', id);
   return found && { member: Member.parse(found.body), version: found.version };
@@ -45,7 +45,7 @@ export const mustFindMember = async (records: Records, workspace: WorkspaceId, i
 
 const textsOf = ({ name, about }: Profile = {}) => [name, about];
 
-/** Another admin, to be written along as they are, so that of two who would leave none only one gets through. */
+/** Finds another admin and writes them unchanged, so that two concurrent changes cannot remove the last admins. */
 const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role }: Member): Promise<RecordWrite[]> => {
   if (role !== 'admin') return [];
   for (const { body, version } of await allRecords(records, workspace, 'member')) {
@@ -67,9 +67,13 @@ export const membersOf = ({ records, workspace, clock, caller, requester, secret
     const member: Member = { ...parseInput('the member', NewMember, input), addedAt: clock.now() };
     await refuseSecrets(secrets, 'the member', member.id, ...textsOf(member.profile));
     if (await records.writeRecords(workspace, [writeOf('member', member, 0)])) return member;
-    throw new PerdureError('CONFLICT', `${workspace} has a member ${member.id} already`, {
-      details: { workspace, member: member.id },
-    });
+    throw new PerdureError(
+      'CONFLICT',
+      `${workspace} already has a member ${member.id}: change that one, or choose another id`,
+      {
+        details: { workspace, member: member.id },
+      },
+    );
   },
   change: async (input, given) => {
     const id = parseInput('the member', MemberId, input);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { KeyId, WorkspaceId } from '../../schema/ids.ts';
 import { KeyInfo } from '../../schema/key-info.ts';
 
-/** The secret itself is kept nowhere. */
+/** A key in its stored form. The secret itself is never stored. */
 export const StoredKey = KeyInfo.extend({ secretHash: z.string() });
 export type StoredKey = z.infer<typeof StoredKey>;
 
@@ -24,7 +24,7 @@ export const tokenOf = (workspace: WorkspaceId, id: KeyId, secret: string): stri
 
 const tokenForm = /^pdk_([^.]{1,63})\.([^.]{1,40})\.([\w-]{43})$/;
 
-/** Its parts; undefined are those of what is no token. */
+/** The parts of a token. All are undefined if the text is not a token. */
 export const parseToken = (token: unknown) => {
   const [, workspace, id, secret] = (typeof token === 'string' && tokenForm.exec(token)) || [];
   return { workspace: WorkspaceId.safeParse(workspace).data, id: KeyId.safeParse(id).data, secret };

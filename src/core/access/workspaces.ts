@@ -10,19 +10,19 @@ import { parseInput } from '../session/events/event-codec.ts';
 export type Workspace = z.infer<typeof WorkspaceView>;
 
 export interface Workspaces {
-  /** Adds a workspace, once. */
+  /** Adds a workspace. Fails with CONFLICT if it exists. */
   add(id: string): Promise<Workspace>;
-  /** All of them, by id. `local` is there from the beginning. */
+  /** All workspaces, sorted by id. `local` always exists. */
   list(): Promise<readonly Workspace[]>;
-  /** One by its id; fails with WORKSPACE_NOT_FOUND when there is none. */
+  /** A workspace by its id. Fails with WORKSPACE_NOT_FOUND if it does not exist. */
   get(id: string): Promise<Workspace>;
-  /** Those where a dispatcher has something to do, or had, by id. */
+  /** The ids of workspaces that have or had webhooks, sorted. */
   withWebhooks(): Promise<readonly WorkspaceId[]>;
 }
 
 const local: Workspace = { id: WorkspaceId.parse('local'), addedAt: 0 };
 
-/** Before a workspace gets a webhook, so that none is overlooked; it stays when the last one is removed. */
+/** Marks a workspace before it gets its first webhook, so that dispatchers never miss it. The mark is never removed. */
 export const markHooked = async (records: Records, workspace: WorkspaceId): Promise<void> => {
   await records.writeRecords(registryWorkspace, [writeOf('hooked', { id: workspace }, 0)]);
 };
@@ -33,7 +33,9 @@ export const workspacesOf = (records: Records, clock: Clock): Workspaces => ({
     const workspace: Workspace = { id, addedAt: clock.now() };
     const write = writeOf('workspace', workspace, 0);
     if (id !== local.id && (await records.writeRecords(registryWorkspace, [write]))) return workspace;
-    throw new PerdureError('CONFLICT', `there is a workspace ${id} already`, { details: { workspace: id } });
+    throw new PerdureError('CONFLICT', `there is already a workspace ${id}: choose another name`, {
+      details: { workspace: id },
+    });
   },
   list: async () => {
     const added = (await allRecords(records, registryWorkspace, 'workspace')).map(({ body }) =>

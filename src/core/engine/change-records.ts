@@ -8,7 +8,7 @@ const pageSize = 500;
 const maxTries = 50;
 const longestPauseMs = 50;
 
-/** A record that is kept under the id it has itself. */
+/** A write of a record under its own id. */
 export const writeOf = <Body extends { readonly id: string }>(
   kind: RecordKind,
   body: Body,
@@ -20,7 +20,7 @@ export const writeOf = <Body extends { readonly id: string }>(
   body: JSON.parse(JSON.stringify(body)),
 });
 
-/** All of a kind, by id. */
+/** All records of a kind, sorted by id. */
 export const allRecords = async (
   records: Records,
   workspace: WorkspaceId,
@@ -34,7 +34,7 @@ export const allRecords = async (
   return all;
 };
 
-/** Decides again on what is there then, as long as somebody else came first. */
+/** Decides and writes. Retries with jitter if another writer changed the same records. */
 export const changeRecords = async <T>(
   records: Records,
   workspace: WorkspaceId,
@@ -45,5 +45,5 @@ export const changeRecords = async <T>(
     if (await records.writeRecords(workspace, writes)) return result;
     await pause(Math.random() * Math.min(2 ** tries, longestPauseMs));
   }
-  throw new PerdureError('CONFLICT', 'others change the same at the same time: try again');
+  throw new PerdureError('CONFLICT', `gave up after ${maxTries} conflicting writes: try again later`);
 };

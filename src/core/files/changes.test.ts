@@ -19,13 +19,13 @@ const treeOf = (entries: Readonly<Record<string, PathEntry['entry']>>): string =
   return built.root.hash;
 };
 
-const told = (changes: readonly FileChange[]) =>
+const linesOf = (changes: readonly FileChange[]) =>
   changes.map((each) => `${each.change} ${'from' in each ? `${each.from} to ` : ''}${each.path}`);
 
 const changesOf = async (before: string, after: string) =>
   findRenames(await findChanges({ hash: before, read }, { hash: after, read }));
 
-test('[FILE9] what was created, deleted, modified or made executable is told by its path', async () => {
+test('[FILE9] created, deleted, modified and newly executable files are listed by path', async () => {
   const before = treeOf({ a: file('1'), 'b/c': file('2'), 'b/d': file('3'), e: file('4'), 'x/y': file('5') });
   const after = treeOf({
     a: file('1', 0o755),
@@ -34,7 +34,7 @@ test('[FILE9] what was created, deleted, modified or made executable is told by 
     e: { kind: 'link', target: 'a' },
     x: file('7'),
   });
-  expect(told(await changesOf(before, after))).toEqual([
+  expect(linesOf(await changesOf(before, after))).toEqual([
     'mode-changed a',
     'modified b/c',
     'deleted b/d',
@@ -47,7 +47,7 @@ test('[FILE9] what was created, deleted, modified or made executable is told by 
   ]);
 });
 
-test('[FILE9] content that went from one path to another is renamed, to where its name is kept if it can be', async () => {
+test('[FILE9] moved content counts as renamed, preferably to a path with the same file name', async () => {
   const before = treeOf({
     'old/a': file('same'),
     'old/b': file('same'),
@@ -60,7 +60,7 @@ test('[FILE9] content that went from one path to another is renamed, to where it
     ln: { kind: 'link', target: 't' },
     none: file(''),
   });
-  expect(told(await changesOf(before, after))).toEqual([
+  expect(linesOf(await changesOf(before, after))).toEqual([
     'deleted empty',
     'renamed link to ln',
     'created new',
@@ -71,11 +71,11 @@ test('[FILE9] content that went from one path to another is renamed, to where it
   ]);
 });
 
-test('[FILE9] folders that are the same are not read', async () => {
+test('[FILE9] equal folders are not read', async () => {
   const same = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`same/${index}/a`, file(String(index))]));
   const [before, after] = [treeOf({ ...same, 'b/a': file('1') }), treeOf({ ...same, 'b/a': file('2') })];
   reads = 0;
-  expect(told(await changesOf(before, after))).toEqual(['modified b/a']);
+  expect(linesOf(await changesOf(before, after))).toEqual(['modified b/a']);
   expect(reads).toBe(4);
 });
 
@@ -85,7 +85,7 @@ const keep = (entries: [string, TreeEntry][]): string => {
   return hash;
 };
 
-test('[FILE11] a few trees that stand for endless paths are refused', async () => {
+test('[FILE11] few trees that expand to endlessly many or endlessly deep paths are rejected', async () => {
   const folder = (hash: string) => ({ kind: 'folder', mode: 0o755, hash }) as const;
   const none = keep([]);
   let wide = none;

@@ -5,7 +5,9 @@ import { childPath } from './path.ts';
 import { heldBy, type ReadTree } from './read-tree.ts';
 import { isSameEntry, rootEntry, type Tree, type TreeEntry } from './tree.ts';
 
-/** Told by the deepest path that differs; of a folder only itself, what it holds has changes of its own. */
+/**
+ * A change of one path. A change of a folder covers only the folder itself, because its content has its own changes.
+ */
 export type FileChange =
   | { readonly change: 'created'; readonly path: string; readonly after: TreeEntry }
   | { readonly change: 'deleted'; readonly path: string; readonly before: TreeEntry }
@@ -47,7 +49,7 @@ interface Side {
   readonly read: ReadTree;
 }
 
-/** A few small trees can stand for more paths than there are disks. */
+/** Bounded, because few small trees that repeat each other can expand to any number of paths. */
 const maxChanges = 1_000_000;
 const readAtOnce = 256;
 
@@ -65,14 +67,17 @@ const pairsIn = (path: string, before: Tree, after: Tree): readonly Pair[] =>
 
 const isFolder = ({ before, after }: Pair): boolean => before?.kind === 'folder' || after?.kind === 'folder';
 
-/** A folder right before what it holds. */
+/** Sorts by path, each folder right before its content. */
 const inOrder = (changes: readonly FileChange[]): readonly FileChange[] =>
   changes
     .map((change) => ({ change, key: change.path.replaceAll('/', '\0') }))
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
     .map(({ change }) => change);
 
-/** What leads from one tree to another, without renames: each path once, or twice where a folder came or went. Equal folders are not read, the others many at once. */
+/**
+ * The changes between two trees, without renames. A path occurs twice if a folder replaced a file or a file a folder.
+ * Equal folders are not read, others are read in parallel.
+ */
 export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
   const changes: FileChange[] = [];
   const folders: Pair[] = [{ path: '', before: rootEntry(before.hash), after: rootEntry(after.hash) }];
@@ -86,13 +91,16 @@ export const findChanges = async (before: Side, after: Side): Promise<readonly F
       if (isFolder(pair)) folders.push(pair);
     }
     if (changes.length > maxChanges) {
-      throw new PerdureError('PAYLOAD_TOO_LARGE', `the snapshots differ in more than ${maxChanges} paths`);
+      throw new PerdureError(
+        'PAYLOAD_TOO_LARGE',
+        `the snapshots differ in more than ${maxChanges} paths: compare a single folder instead`,
+      );
     }
   }
   return inOrder(changes);
 };
 
-/** The files among the changes, as the state tells them. */
+/** The changes of files and links, in the form that the state records. */
 export const changedFiles = (changes: readonly FileChange[]): readonly ChangedFile[] =>
   changes.flatMap((each): ChangedFile[] => {
     if (((isPlaced(each) ? each.after : each.before) satisfies TreeEntry).kind === 'folder') return [];
@@ -100,7 +108,7 @@ export const changedFiles = (changes: readonly FileChange[]): readonly ChangedFi
     return [{ path: each.path, change, ...(each.change === 'renamed' && { from: each.from }) }];
   });
 
-/** An empty file could have come from any other. */
+/** The identity of content for rename detection. Empty files have none, because any of them could be the source. */
 const contentOf = (entry: TreeEntry): string | undefined => {
   if (entry.kind === 'link') return `link ${entry.target}`;
   return entry.kind === 'file' && entry.size > 0 ? entry.hash : undefined;
@@ -110,14 +118,14 @@ const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 type Deleted = Extract<FileChange, { change: 'deleted' }>;
 
-/** Of several with the same content, one that kept its name. */
+/** Takes one of the deleted files with this content, preferably one with the same file name. */
 const takeSource = (sources: Deleted[] | undefined, path: string): Deleted | undefined => {
   if (!sources || sources.length === 0) return undefined;
   const place = sources.findIndex((source) => baseName(source.path) === baseName(path));
   return sources.splice(Math.max(0, place), 1)[0];
 };
 
-/** Takes what was deleted and created with the same content for renamed. */
+/** Merges a deletion and a creation with the same content into a rename. */
 export const findRenames = (changes: readonly FileChange[]): readonly FileChange[] => {
   const deleted = new Map<string, Deleted[]>();
   for (const change of changes) {

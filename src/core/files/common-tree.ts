@@ -3,10 +3,13 @@ import { heldBy, type ReadTree } from './read-tree.ts';
 import { blobOfTree, isSameEntry, rootEntry, type TreeEntry } from './tree.ts';
 
 type Entry = TreeEntry | undefined;
-/** What stood at one path in each of two sessions where they met. */
+/** The entries at one path in two sessions, at a point where they were merged. */
 type Met = readonly [ours: Entry, theirs: Entry];
 
-/** Of several meetings, the newest first: each path as both had it where they last had the same. The trees that this takes are not in the store. */
+/**
+ * Builds the common base of two sessions from their merge points, newest first: each path has the entry that both last
+ * shared. The new trees are returned, not stored.
+ */
 export const commonTree = async (
   read: ReadTree,
   meetings: readonly (readonly [ours: BlobHash, theirs: BlobHash])[],

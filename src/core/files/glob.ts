@@ -18,7 +18,7 @@ const tokensOf = (part: string, glob: string): readonly Token[] => {
   return [{ takes: (char) => char === wanted }];
 };
 
-/** The places in the tokens that can be next, beside `place` itself. */
+/** Adds a position in the tokens, and the next ones that are reachable without a character. */
 const enter = (tokens: readonly Token[], places: Set<number>, place: number): void => {
   if (places.has(place)) return;
   places.add(place);
@@ -38,7 +38,7 @@ const step = (tokens: readonly Token[], places: ReadonlySet<number>, char: strin
   return next;
 };
 
-/** Most globs are a name, or the beginning or end of one. */
+/** A fast test for simple globs: a name, or a name with one star. */
 const plainTest = (glob: string): ((path: string) => boolean) | undefined => {
   if (/[?[\\]|\*.*\*/s.test(glob)) return undefined;
   const [head, tail] = glob.split('*') as [string, string?];
@@ -50,7 +50,9 @@ const plainTest = (glob: string): ((path: string) => boolean) | undefined => {
     !path.slice(head.length, path.length - tail.length).includes('/');
 };
 
-/** A glob as .gitignore has them. In time by the lengths of both, whatever they are: names and globs come from anywhere. */
+/**
+ * Compiles a glob of .gitignore syntax. Matching never backtracks, because names and globs come from untrusted sources.
+ */
 export const compileGlob = (glob: string): ((path: string) => boolean) => {
   const plain = plainTest(glob);
   if (plain) return plain;

@@ -6,17 +6,19 @@ interface Rule {
   readonly foldersOnly: boolean;
 }
 
-/** Decides about a path from the folder that the rules stand in; undefined when they say nothing of it. */
+/** Decides about a path relative to the folder of the rules. Undefined if no rule matches. */
 export type IgnoreRules = (path: string, isFolder: boolean) => 'ignored' | 'kept' | undefined;
 
-/** Longer files of rules are not heeded. */
+/** A larger rules file is not applied. */
 export const maxRulesBytes = 256 * 1024;
 
-/** Nor are longer lines, and those with more stars: each takes time for every character of every name. */
+/**
+ * Longer lines, and lines with more stars, are not applied, because each costs time for every character of every name.
+ */
 const maxLineChars = 1024;
 const maxStars = 16;
 
-/** White space at its end says nothing, unless a backslash stands before it. */
+/** Removes trailing white space, except one character after a backslash. */
 const trimmed = (line: string): string => {
   const text = line.trimEnd();
   return text.endsWith('\\') ? line.slice(0, text.length + 1) : text;

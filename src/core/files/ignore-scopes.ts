@@ -1,9 +1,11 @@
 import { type IgnoreRules, maxRulesBytes, parseIgnoreRules } from './ignore-rules.ts';
 
-/** In any folder of a worktree, rules of what snapshots leave out, as .gitignore has them; they can take back what is decided above. */
+/**
+ * Rules in .gitignore syntax for what snapshots leave out. Any folder can have one, and it overrides the rules above.
+ */
 export const ignoreFile = '.perdureignore';
 
-/** Dependencies and caches: what a command makes again. */
+/** Dependencies and caches, which a command can recreate. */
 const defaultIgnores = [
   'node_modules/',
   '.venv/',
@@ -19,7 +21,7 @@ const defaultIgnores = [
   '.parcel-cache/',
 ];
 
-/** Rules, and how many segments of a path lead to where they stand. */
+/** Rules and the depth of the folder that contains them. */
 export interface Scope {
   readonly depth: number;
   readonly rules: IgnoreRules;
@@ -32,7 +34,7 @@ export const scopeOf = (folder: readonly string[], rules: Uint8Array): Scope => 
   rules: parseIgnoreRules(rules.length > maxRulesBytes ? '' : new TextDecoder().decode(rules)),
 });
 
-/** Of what is directly in a folder. The deepest rules that say something decide. */
+/** Returns a test for the names in a folder. The deepest rules that match decide. */
 export const ignoredIn = (
   scopes: readonly Scope[],
   folder: readonly string[],

@@ -4,7 +4,7 @@ import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from './ign
 import { type ReadTree, readContent } from './read-tree.ts';
 import type { Tree } from './tree.ts';
 
-/** Whether the rules in a snapshot would leave out what is not in it. */
+/** Returns a test whether the ignore rules inside a snapshot would leave out a path that the snapshot does not hold. */
 export const ignoredInTree = (root: BlobHash, read: ReadTree, blobs: Blobs) => {
   const scopesAt = async (tree: Tree | undefined, folder: readonly string[]): Promise<readonly Scope[]> => {
     const entry = tree?.get(ignoreFile);

@@ -1,9 +1,9 @@
 import type { PayloadOf } from '../../schema/event.ts';
 
-/** Why something of a worktree is not in its snapshot. `special` are sockets, pipes and devices. */
+/** Why a path of a worktree is not in its snapshot. `special` means sockets, pipes and devices. */
 export type LeftOutReason = keyof PayloadOf<'files.snapshotted'>['leftOut'];
 
-/** A folder that is left out counts once. Of the paths, the first few. */
+/** For each reason the count and the first few paths. A left-out folder counts once. */
 export type LeftOut = Readonly<Record<LeftOutReason, { readonly count: number; readonly paths: readonly string[] }>>;
 
 const shownPaths = 10;
@@ -22,7 +22,7 @@ export const summarizeLeftOut = (paths: ReadonlyMap<string, LeftOutReason>): Lef
   };
 };
 
-/** As an event tells it: of the reasons, those there are. */
+/** The form that an event stores, with only the reasons that occur. */
 export const leftOutOf = ({ leftOut }: { readonly leftOut: LeftOut }): PayloadOf<'files.snapshotted'>['leftOut'] =>
   Object.fromEntries(
     Object.entries(leftOut).flatMap(([reason, { count, paths }]) =>

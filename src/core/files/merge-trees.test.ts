@@ -47,7 +47,7 @@ describe('merging trees', () => {
     return { files: await filesOf(root), conflicts };
   };
 
-  test('[FILE15] what one side changed is taken from it, deletions and new folders too', async () => {
+  test('[FILE15] a change by one side is adopted, including deletions and new folders', async () => {
     const merged = await merge(
       { a: '1', 'd/b': '1', 'd/c': '1', gone: '1' },
       { a: '2', 'd/b': '1', 'd/c': '1', 'new/ours': '1', gone: '1' },
@@ -57,7 +57,7 @@ describe('merging trees', () => {
     expect(merged).toEqual({ files, conflicts: [] });
   });
 
-  test('[FILE15] what both made the same is no conflict; what both made otherwise stays ours and is named', async () => {
+  test('[FILE15] equal changes by both sides do not conflict; different ones keep ours and report the path', async () => {
     const merged = await merge(
       { a: '1', b: '1', 'd/c': '1' },
       { a: '2', b: 'ours', 'd/c': '1', e: '1' },
@@ -66,14 +66,14 @@ describe('merging trees', () => {
     expect(merged).toEqual({ files: sameAs({ a: '2', b: 'ours', d: 'a file now', e: '1' }), conflicts: ['b', 'e'] });
   });
 
-  test('[FILE15] a folder that one took away and the other changed is a conflict of that folder', async () => {
+  test('[FILE15] a folder that one side deleted and the other changed is a conflict', async () => {
     const merged = await merge({ 'd/a': '1' }, {}, { 'd/a': '2' });
     expect(merged).toEqual({ files: {}, conflicts: ['d'] });
   });
 });
 
-describe('one entry of a tree', () => {
-  test('[FILE15] is set and taken away, with the folders on its way', async () => {
+describe('withEntry', () => {
+  test('[FILE15] sets and removes an entry, creating the folders on its path', async () => {
     const read = treeReader(blobs);
     const made = (await withEntry(read, emptyTree.hash, ['a', 'b', 'c'], file('1')))!;
     await blobs.putBlobs(made.trees);
@@ -83,7 +83,7 @@ describe('one entry of a tree', () => {
     expect(await filesOf(gone.root)).toEqual({});
   });
 
-  test('[FILE15] cannot be below a file', async () => {
+  test('[FILE15] returns undefined for a path below a file', async () => {
     expect(await withEntry(treeReader(blobs), await treeOf({ a: '1' }), ['a', 'b'], file('1'))).toBeUndefined();
   });
 });

@@ -5,15 +5,15 @@ import { blobOfTree, type FolderEntry, isSameEntry, rootEntry, type TreeEntry } 
 
 export interface Merged {
   readonly root: BlobHash;
-  /** Those that may be in none of the three. */
+  /** The trees that the store may not have yet. */
   readonly trees: readonly NewBlob[];
-  /** Paths that both changed, each in another way: ours are as they were. */
+  /** Paths that both sides changed differently. Our version is kept. */
   readonly conflicts: readonly string[];
 }
 
 type Entry = TreeEntry | undefined;
 
-/** Three trees: where two began, and what each made of it. What only one changed is taken from that one. */
+/** A three-way merge of trees. A change by only one side is adopted. */
 export const mergeTrees = async (read: ReadTree, base: BlobHash, ours: BlobHash, theirs: BlobHash): Promise<Merged> => {
   const trees: NewBlob[] = [];
   const conflicts: string[] = [];

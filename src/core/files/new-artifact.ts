@@ -6,9 +6,10 @@ import type { Redactor } from '../session/redaction/redact.ts';
 import { contentBytes, refuseLargeContent } from './content-bytes.ts';
 import { hashContent } from './tree.ts';
 
-const invalid = (message: string): PerdureError => new PerdureError('INVALID_INPUT', `the artifact: ${message}`);
+const invalid = (message: string): PerdureError =>
+  new PerdureError('INVALID_INPUT', `the artifact is not valid: ${message}`);
 
-/** Its content is in the store when this returns, without secrets; the event that names it is the caller's to write. */
+/** Stores the content of an artifact without secrets. The caller must append the event that names it. */
 export const newArtifact = async (
   { blobs, redactor }: { readonly blobs: Blobs; readonly redactor: Redactor },
   name: string,
@@ -17,7 +18,7 @@ export const newArtifact = async (
 ): Promise<PayloadOf<'artifact.kept'>> => {
   const problem = ArtifactName.safeParse(name).error?.issues[0]?.message;
   if (problem) throw invalid(`its name: ${problem}`);
-  if (redactor.text(name) !== name) throw invalid('its name holds a secret');
+  if (redactor.text(name) !== name) throw invalid('its name contains a secret');
   const bytes = redactor.bytes(contentBytes(name, content));
   refuseLargeContent(name, bytes);
   const blob = await hashContent(bytes);

@@ -33,7 +33,7 @@ const onWindows = [
   'a\u0001b',
 ];
 
-describe('[FILE11] a path that leads out of a worktree is refused', () => {
+describe('[FILE11] a path that leads out of a worktree is rejected', () => {
   test.each(hostilePaths)('%j', (path) => {
     for (const platform of ['linux', 'darwin', 'win32'] as const) {
       expect(parsePath(path, platform), platform).toHaveProperty('problem');
@@ -41,13 +41,13 @@ describe('[FILE11] a path that leads out of a worktree is refused', () => {
   });
   test.each(onWindows)('on Windows %j', (path) => {
     expect(parsePath(path, 'win32')).toHaveProperty('problem');
-    // Elsewhere it is a name like any other, and stays where it is.
+    // On other systems it is an ordinary name inside the worktree.
     const parsed = parsePath(path, 'linux');
     if ('segments' in parsed) expect(parsed.segments.join('/')).toBe(path);
   });
 });
 
-test('[FILE11] what stays within is taken, however it is written', () => {
+test('[FILE11] a path inside the worktree is accepted in any notation', () => {
   const paths = { 'a/b.txt': 'a/b.txt', './a//b/': 'a/b', '...': '...', '..a': '..a', 'a..': 'a..', '-rf': '-rf' };
   for (const [path, name] of Object.entries(paths)) {
     expect(parsePath(path, 'linux')).toEqual({ segments: name.split('/') });

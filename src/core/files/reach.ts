@@ -4,7 +4,7 @@ import { childPath } from './path.ts';
 import { readContent } from './read-tree.ts';
 import { decodeTree, emptyTree, type TreeEntry } from './tree.ts';
 
-/** A blob, with the path at which it was first met. */
+/** A blob, with the first path at which it was found. */
 export type Reached =
   | { readonly kind: 'tree'; readonly hash: BlobHash; readonly path: string; readonly bytes: Uint8Array }
   | { readonly kind: 'content'; readonly hash: BlobHash; readonly path: string; readonly size: number };
@@ -13,26 +13,26 @@ interface OpenFolder {
   readonly path: string;
   readonly hash: BlobHash;
   readonly bytes: Uint8Array;
-  /** By their paths. */
+  /** The remaining entries, with their paths. */
   readonly rest: Iterator<readonly [string, TreeEntry]>;
 }
 
-/** What is wrong with a blob, and where it was met. */
+/** What is wrong with a blob, and the path at which it was found. */
 export interface BlobProblem {
   readonly path: string;
   readonly blob: BlobHash;
   readonly reason: string;
 }
 
-/** Undefined for what says nothing about a blob, such as a store that cannot be reached. */
+/** Undefined for errors that do not concern a blob, such as an unreachable store. */
 export const blobProblemOf = (error: unknown): BlobProblem | undefined =>
   isPerdureError(error) && 'problem' in error.details ? (error.details.problem as BlobProblem) : undefined;
 
 const problemAt = (path: string, blob: BlobHash, reason: string, cause?: unknown): PerdureError =>
   new PerdureError('STORE_CORRUPT', reason, { details: { problem: { path, blob, reason } }, cause });
 
-/** A failure that says something about the blob, as what is wrong at its path; all others as they are. */
-const telling = async <T>(path: string, hash: BlobHash, work: () => Promise<T>): Promise<T> => {
+/** Converts a failure that concerns the blob into a problem at its path. Rethrows other failures. */
+const withBlobProblem = async <T>(path: string, hash: BlobHash, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
@@ -43,20 +43,23 @@ const telling = async <T>(path: string, hash: BlobHash, work: () => Promise<T>):
 const blobFailures: readonly ErrorCode[] = ['BLOB_NOT_FOUND', 'STORE_CORRUPT', 'INVALID_INPUT'];
 const shown = (path: string): string => (path === '' ? '' : `${JSON.stringify(path)}: `);
 
-/** The content of a file as a tree tells it, whole. */
+/** Reads the content of a file, and checks its size against the tree. */
 const readReached = async (
   blobs: Blobs,
   { hash, path, size }: Extract<Reached, { kind: 'content' }>,
 ): Promise<Uint8Array> => {
-  const bytes = await telling(path, hash, () => readContent(blobs, hash));
+  const bytes = await withBlobProblem(path, hash, () => readContent(blobs, hash));
   if (bytes.length === size) return bytes;
-  throw problemAt(path, hash, `${shown(path)}the blob ${hash} has ${bytes.length} bytes and not ${size}`);
+  throw problemAt(path, hash, `${shown(path)}the blob ${hash} has ${bytes.length} bytes instead of ${size}`);
 };
 
 const maxAhead = 32;
 const maxAheadBytes = 8 * 1024 * 1024;
 
-/** With their bytes, in the same order. Some are read ahead, within bounds: one by one, most of the time would be waiting. */
+/**
+ * Yields the blobs with their bytes, in the same order. Reads a bounded number ahead, because reading one by one would
+ * mostly wait.
+ */
 export async function* readAhead(
   blobs: Blobs,
   source: AsyncIterable<Reached>,
@@ -70,7 +73,7 @@ export async function* readAhead(
   };
   for await (const reached of source) {
     const bytes = reached.kind === 'tree' ? Promise.resolve(reached.bytes) : readReached(blobs, reached);
-    // Told when its turn comes.
+    // Prevents an unhandled rejection. `first` reports the failure.
     bytes.catch(() => undefined);
     const next = { reached, bytes, size: reached.kind === 'tree' ? reached.bytes.length : reached.size };
     ahead.push(next);
@@ -81,8 +84,8 @@ export async function* readAhead(
 }
 
 /**
- * Everything below the trees that it is given: each once, however many name it, and a tree after what it names. A file may have the
- * very bytes of a tree: it is met as the one and as the other.
+ * Finds everything below the given trees. Each blob occurs once, however often it is named, and a tree comes after its
+ * content. A file with the exact bytes of a tree occurs once as a tree and once as content.
  */
 export class Reach {
   readonly #blobs: Blobs;
@@ -93,7 +96,7 @@ export class Reach {
     this.#blobs = blobs;
   }
 
-  /** A content by itself. Whether it is met for the first time. */
+  /** Records a content blob. Returns whether it is new. */
   meet(hash: BlobHash): boolean {
     return isNew(this.#contents, hash);
   }
@@ -119,7 +122,7 @@ export class Reach {
   }
 
   #open(path: string, hash: BlobHash): Promise<OpenFolder> {
-    return telling(path, hash, async () => {
+    return withBlobProblem(path, hash, async () => {
       const bytes = await readContent(this.#blobs, hash);
       const rest = [...decodeTree(bytes)].map(([name, entry]) => [childPath(path, name), entry] as const).values();
       return { path, hash, bytes, rest };

@@ -5,19 +5,19 @@ import { decodeTree, emptyTree, hashContent, rootEntry, type Tree, type TreeEntr
 
 export type ReadTree = (hash: BlobHash) => Promise<Tree>;
 
-/** Never other bytes than the hash says. */
+/** Reads a blob and verifies its hash. */
 export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Array> => {
   const bytes = await blobs.readBlob(hash);
   if (!bytes) throw new PerdureError('BLOB_NOT_FOUND', `the blob ${hash} is not in the store`, { details: { hash } });
   if ((await hashContent(bytes)) !== hash) {
-    throw new PerdureError('STORE_CORRUPT', `the blob ${hash} is damaged: restore the store from a copy`, {
+    throw new PerdureError('STORE_CORRUPT', `the blob ${hash} is damaged: restore the store from a backup`, {
       details: { hash },
     });
   }
   return bytes;
 };
 
-/** Each tree is read once. */
+/** Caches trees, so that each is read once. */
 export const treeReader = (blobs: Blobs): ReadTree => {
   const read = new Map<BlobHash, Promise<Tree>>([[emptyTree.hash, Promise.resolve(new Map())]]);
   return (hash) => {
@@ -31,11 +31,11 @@ export const treeReader = (blobs: Blobs): ReadTree => {
 
 const nothing: Tree = new Map();
 
-/** What a folder holds; what is none holds nothing. */
+/** The content of a folder. Empty for anything else. */
 export const heldBy = async (read: ReadTree, entry: TreeEntry | undefined): Promise<Tree> =>
   entry?.kind === 'folder' ? read(entry.hash) : nothing;
 
-/** What stands at a path of a tree; undefined where there is nothing. */
+/** The entry at a path of a tree. Undefined if there is none. */
 export const findEntry = async (
   read: ReadTree,
   root: BlobHash,
@@ -49,7 +49,7 @@ export const findEntry = async (
   return entry;
 };
 
-/** Everything below a tree by its path, a folder before what it holds. */
+/** Every entry below a tree with its path, each folder before its content. */
 export async function* listTree(read: ReadTree, root: BlobHash, path = ''): AsyncGenerator<[string, TreeEntry]> {
   for (const [name, entry] of await read(root)) {
     const at = childPath(path, name);

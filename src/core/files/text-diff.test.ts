@@ -45,7 +45,7 @@ const textAt = (path: string): string => {
   }
 };
 
-/** What git makes of the folder before by the diff. */
+/** The folder after `git apply` of the diff. */
 const applied = (unified: string, before?: readonly [string, TreeEntry]): Readonly<Record<string, string>> => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-diff-'));
   try {
@@ -87,7 +87,7 @@ const text = fc
   .map(([lines, end]) => lines.join('\n') + end);
 const name = fc.constantFrom('a', 'a b', 'é', 'a"b', 'tab\there', '-x', 'b\\n');
 
-test('[FILE10] git makes the one content of the other by the diff', async () => {
+test('[FILE10] git apply with the diff turns the old content into the new', async () => {
   await fc.assert(
     fc.asyncProperty(text, text, name, fc.boolean(), async (old, now, path, runs) => {
       const before = fileOf(old);
@@ -101,7 +101,7 @@ test('[FILE10] git makes the one content of the other by the diff', async () => 
   );
 });
 
-test('[FILE10] what is created, deleted, renamed, becomes a link or can be executed is told as git tells it', async () => {
+test('[FILE10] git can apply the diffs of created, deleted, renamed, linked and executable files', async () => {
   const one = fileOf('one\n');
   const link: TreeEntry = { kind: 'link', target: '../x' };
   const runs = fileOf('one\n', 0o755);
@@ -124,7 +124,7 @@ test('[FILE10] what is created, deleted, renamed, becomes a link or can be execu
   expect(await diffFile(folder, read)).toEqual({ change: folder, unified: '' });
 });
 
-test('[FILE10] hunks tell as data what the text tells', async () => {
+test('[FILE10] the hunks hold the same diff as data', async () => {
   const lines = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`);
   const [before, after] = [fileOf(lines.join('\n')), fileOf(lines.with(14, 'changed').join('\n'))];
   const { content } = await diffFile({ change: 'modified', path: 'a', before, after }, read);
@@ -142,7 +142,7 @@ test('[FILE10] hunks tell as data what the text tells', async () => {
   });
 });
 
-test('[FILE10] what is binary or would take too long to compare says so', async () => {
+test('[FILE10] binary content, and content that takes too long to compare, is reported as such', async () => {
   const compare = async (old: string | Uint8Array, now: string | Uint8Array) =>
     diffFile({ change: 'modified', path: 'a', before: fileOf(old), after: fileOf(now) }, read);
   expect(await compare('a', Buffer.from([0, 1]))).toMatchObject({

@@ -3,7 +3,7 @@ import type { BlobHash } from '../ports/blobs.ts';
 import type { FileChange } from './changes.ts';
 import type { TreeEntry } from './tree.ts';
 
-/** Lines begin with a space, `-` or `+` as in a unified diff; `\` tells that the last line has no end. */
+/** Lines begin with a space, `-` or `+` as in a unified diff. `\` marks that the last line has no newline. */
 export interface Hunk {
   readonly oldStart: number;
   readonly oldLines: number;
@@ -12,7 +12,7 @@ export interface Hunk {
   readonly lines: readonly string[];
 }
 
-/** `too-large`: its size, or the number of lines that differ. */
+/** `too-large` means that the size or the number of differing lines exceeds the limit. */
 export type ContentDiff =
   | { readonly kind: 'text'; readonly hunks: readonly Hunk[] }
   | { readonly kind: 'binary' }
@@ -20,9 +20,9 @@ export type ContentDiff =
 
 export interface FileDiff {
   readonly change: FileChange;
-  /** Absent for folders, and where the content is the same. */
+  /** Absent for folders, and if the content is equal. */
   readonly content?: ContentDiff;
-  /** As git writes it, so that git and patch can apply it; empty for folders. */
+  /** A diff in git's format, which git and patch can apply. Empty for folders. */
   readonly unified: string;
 }
 
@@ -56,7 +56,7 @@ const diffContent = (before: Uint8Array, after: Uint8Array): ContentDiff => {
   return patch ? { kind: 'text', hunks: patch.hunks } : { kind: 'too-large' };
 };
 
-/** Git knows whether a file can be executed, and nothing else of a mode. */
+/** Git records only whether a file is executable, not the rest of its mode. */
 const gitMode = (entry: TreeEntry): string => {
   if (entry.kind === 'link') return '120000';
   return entry.mode & 0o100 ? '100755' : '100644';
@@ -105,7 +105,7 @@ export const diffFile = async (change: FileChange, read: ReadBlob): Promise<File
   if (change.change === 'renamed' || change.change === 'mode-changed') return { change, unified: patchOf(sides) };
   const diff = await diffSides(sides, read);
   if (!before || !after || before[1].kind === after[1].kind) return { change, ...diff };
-  // To git a link that became a file is one that went and one that came.
+  // Git treats a link that became a file as a deletion and a creation.
   const [gone, come] = [await diffSides([before, undefined], read), await diffSides([undefined, after], read)];
   return { change, ...diff, unified: gone.unified + come.unified };
 };

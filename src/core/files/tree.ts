@@ -5,7 +5,7 @@ import { nameProblem } from './path.ts';
 
 export interface FileEntry {
   readonly kind: 'file';
-  /** Who may read, write and execute it: 0 to 0o777. */
+  /** The permission bits, 0 to 0o777. */
   readonly mode: number;
   readonly size: number;
   readonly hash: BlobHash;
@@ -13,20 +13,20 @@ export interface FileEntry {
 
 export interface LinkEntry {
   readonly kind: 'link';
-  /** As it stands in the link; leads anywhere, and is never followed. */
+  /** The raw target of the link. It may point anywhere and is never followed. */
   readonly target: string;
 }
 
 export interface FolderEntry {
   readonly kind: 'folder';
   readonly mode: number;
-  /** Of its tree. */
+  /** The hash of its tree. */
   readonly hash: BlobHash;
 }
 
 export type TreeEntry = FileEntry | LinkEntry | FolderEntry;
 
-/** What a folder holds, by name. */
+/** The entries of a folder, by name. */
 export type Tree = ReadonlyMap<string, TreeEntry>;
 
 const header = 'perdure.tree.1\n';
@@ -36,7 +36,7 @@ export const hashOf = (bytes: Uint8Array): BlobHash => hash('sha256', bytes, 'he
 
 const slowToHash = 1024 * 1024;
 
-/** The same of content, which may be large: then the event loop does not wait for it. */
+/** Like `hashOf`, but large content is hashed without blocking the event loop. */
 export const hashContent = async (bytes: Uint8Array): Promise<BlobHash> =>
   bytes.length < slowToHash
     ? hashOf(bytes)
@@ -51,7 +51,10 @@ const rowOf = (name: string, entry: TreeEntry): readonly unknown[] => {
   return [name, 'file', entry.mode, entry.hash, entry.size];
 };
 
-/** The same entries give the same bytes: a header, and rows in the order of their names' UTF-16 units as JSON. */
+/**
+ * Deterministic: equal entries give equal bytes. A header is followed by JSON rows, sorted by the UTF-16 units of the
+ * names.
+ */
 export const encodeTree = (tree: Tree): Uint8Array =>
   Buffer.from(`${header}${JSON.stringify(inOrder(tree).map(([name, entry]) => rowOf(name, entry)))}`);
 
@@ -60,10 +63,10 @@ export const blobOfTree = (tree: Tree): NewBlob => {
   return { hash: hashOf(bytes), bytes };
 };
 
-/** What a session's files are before there are any. Known without a store. */
+/** The files of a session before its first snapshot. It is never stored. */
 export const emptyTree: NewBlob = blobOfTree(new Map());
 
-/** Of a fold: the tree that its files are. */
+/** The tree of the files in a fold. */
 export const treeOf = ({ files }: { readonly files?: { readonly tree: BlobHash } | undefined }): BlobHash =>
   files?.tree ?? emptyTree.hash;
 
@@ -88,20 +91,20 @@ const entryOf = ([, kind, ...rest]: readonly unknown[]): TreeEntry | undefined =
 };
 
 const damaged = (reason: string) =>
-  new PerdureError('STORE_CORRUPT', `a tree cannot be read: ${reason}; restore the store from a copy`);
+  new PerdureError('STORE_CORRUPT', `a tree cannot be read: ${reason}; restore the store from a backup`);
 
-/** Refuses what `encodeTree` would not have written, and names that could lead out of a worktree. */
+/** Rejects anything that `encodeTree` would not write, and names that could lead out of a worktree. */
 export const decodeTree = (bytes: Uint8Array): Tree => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  if (!text.startsWith(header)) throw damaged('it does not begin as one');
+  if (!text.startsWith(header)) throw damaged('its header is missing or of another version');
   const tree = new Map<string, TreeEntry>();
   for (const row of parseRows(text.slice(header.length))) {
     const name: unknown = Array.isArray(row) ? row[0] : undefined;
     const entry = typeof name === 'string' && !nameProblem(name, 'linux') && entryOf(row as readonly unknown[]);
-    if (!entry) throw damaged('it has an entry that no release writes');
+    if (!entry) throw damaged('it has an invalid entry');
     tree.set(name, entry);
   }
-  if (Buffer.compare(encodeTree(tree), bytes) !== 0) throw damaged('it is not in the form that is hashed');
+  if (Buffer.compare(encodeTree(tree), bytes) !== 0) throw damaged('its encoding is not canonical');
   return tree;
 };
 
@@ -110,16 +113,16 @@ const parseRows = (json: string): readonly unknown[] => {
     const rows: unknown = JSON.parse(json);
     if (Array.isArray(rows)) return rows;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw damaged('its rows are no JSON');
+  throw damaged('its rows are not a JSON list');
 };
 
-/** The mode of the worktree itself is not part of it. */
+/** A constant, because snapshots do not record the mode of the worktree's root folder. */
 export const rootMode = 0o755;
 export const rootEntry = (hash: BlobHash): FolderEntry => ({ kind: 'folder', mode: rootMode, hash });
 
-/** Nothing is the same as nothing. */
+/** Whether two entries are equal. Two absent entries are equal. */
 export const isSameEntry = (a: TreeEntry | undefined, b: TreeEntry | undefined): boolean => {
   if (!a || !b) return a === b;
   if (a.kind === 'link') return b.kind === 'link' && a.target === b.target;

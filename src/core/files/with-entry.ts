@@ -2,7 +2,9 @@ import type { BlobHash, NewBlob } from '../ports/blobs.ts';
 import type { ReadTree } from './read-tree.ts';
 import { blobOfTree, emptyTree, type TreeEntry } from './tree.ts';
 
-/** The tree with one entry set, or taken away; folders on the way are made. Undefined where something that is no folder is in the way. */
+/**
+ * Sets or removes one entry of a tree and creates missing folders. Returns undefined if a file or link is in the way.
+ */
 export const withEntry = async (
   read: ReadTree,
   root: BlobHash,

@@ -1,6 +1,6 @@
 import type { Blobs } from '../ports/blobs.ts';
 
-/** For who only looks. */
+/** Discards all writes, for callers that only look. */
 export const withoutPutting = (blobs: Blobs): Blobs => ({
   putBlobs: async () => undefined,
   readBlob: (hash) => blobs.readBlob(hash),

@@ -10,7 +10,7 @@ const root = (): string => {
   return folder;
 };
 
-test('a folder is made with those above it, several times and by several at once', async () => {
+test('makeFolder creates missing parents, and may run repeatedly and concurrently', async () => {
   const folder = join(root(), 'a', 'b', 'c');
   await Promise.all(Array.from({ length: 8 }, () => makeFolder(folder, 0o700)));
   await makeFolder(folder);
@@ -19,7 +19,7 @@ test('a folder is made with those above it, several times and by several at once
   }
 });
 
-test('[ST9] one for its user alone leaves those above it to the umask, and one that is there as it is', async () => {
+test('[ST9] makePrivateFolder restricts only the new folder, and keeps the modes of parents and existing folders', async () => {
   const before = process.umask(0o022);
   onTestFinished(() => void process.umask(before));
   const above = join(root(), 'a', 'b');
@@ -28,7 +28,7 @@ test('[ST9] one for its user alone leaves those above it to the umask, and one t
   expect([join(above, 'c'), above].map((each) => statSync(each).mode & 0o777)).toEqual([0o700, 0o755]);
 });
 
-test('where a file stands, and below it, none can be made, and the file is named', async () => {
+test('makeFolder at or below a file fails with an error that names the file', async () => {
   const file = join(root(), 'file');
   writeFileSync(file, '');
   for (const folder of [file, join(file, 'a'), join(file, 'a', 'b')]) {
@@ -40,7 +40,7 @@ test('where a file stands, and below it, none can be made, and the file is named
 });
 
 test.runIf(existsSync('/proc/self'))(
-  'below a folder that takes none it fails in place of asking without end',
+  'makeFolder in /proc, which accepts no folders, fails instead of looping forever',
   async () => {
     await expect(makeFolder('/proc/x/y')).rejects.toMatchObject({ code: expect.stringMatching(/ENOENT|EACCES|EPERM/) });
   },

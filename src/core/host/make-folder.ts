@@ -8,7 +8,7 @@ interface Obstacle {
   readonly kind: 'a file' | 'a link to nothing';
 }
 
-/** A file, or a link that leads to nothing, stands where a folder is needed. */
+/** A file or a dangling link exists where a folder is needed. */
 export class FileInTheWay extends Error {
   readonly code = 'ENOTDIR';
   readonly syscall = 'mkdir';
@@ -23,7 +23,7 @@ const isLinkToNothing = async (path: string, error: unknown): Promise<boolean> =
   return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
 };
 
-/** Of a path and those above it, what is there and no folder. */
+/** Finds the nearest existing thing at or above a path that is not a folder. */
 const obstacleOn = async (path: string): Promise<Obstacle | undefined> => {
   try {
     return (await stat(path)).isDirectory() ? undefined : { path, kind: 'a file' };
@@ -55,8 +55,13 @@ const make = async (folder: string, mode: number | undefined, modeAbove: number 
   }
 };
 
-/** With those above it. Node's own way, `recursive`, asks without end below a folder that takes none, such as /proc. */
+/**
+ * Creates a folder with its parents. Node's `recursive` option is not used, because it loops forever in places such as
+ * /proc.
+ */
 export const makeFolder = (folder: string, mode?: number): Promise<void> => make(resolve(folder), mode, mode);
 
-/** For its user alone; those above it are made as any are. One that is there stays as it is. */
+/**
+ * Creates a folder that only its user can access. Parents get the default mode, and an existing folder is not changed.
+ */
 export const makePrivateFolder = (folder: string): Promise<void> => make(resolve(folder), 0o700, undefined);

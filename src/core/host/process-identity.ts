@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** A process, told apart from a later one of the same number. */
+/** Identifies a process, even if a later one gets the same pid. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** When it started, in ticks since boot, and which boot; empty where there is no /proc. */
+  /** The boot id and the start time in ticks since boot. Empty on systems without /proc. */
   readonly start: string;
 }
 
@@ -16,7 +16,7 @@ export interface ProcessStat {
 
 const kernelThread = 0x200000;
 
-/** See proc_pid_stat(5). What comes before the last bracket is a name of any form. */
+/** See proc_pid_stat(5). Parses from the last bracket on, because the process name before it can hold any character. */
 export const statOf = (pid: number): ProcessStat | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -32,7 +32,7 @@ export const statOf = (pid: number): ProcessStat | undefined => {
   }
 };
 
-/** Empty where the system does not tell. */
+/** Empty on systems without /proc. */
 export const bootId = (): string => {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -57,6 +57,6 @@ const canBeSignalled = (pid: number): boolean => {
   }
 };
 
-/** One that has ended and was not waited for yet counts as gone. */
+/** Whether the process is alive. A zombie counts as ended. */
 export const isRunning = ({ pid, start }: ProcessIdentity): boolean =>
   canBeSignalled(pid) && identityOf(pid).start === start && statOf(pid)?.state !== 'Z';

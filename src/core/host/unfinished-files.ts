@@ -2,13 +2,13 @@ import { rmSync } from 'node:fs';
 
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Files that are not whole before `work` is through: when it fails, or a signal ends the process, they are gone. */
+/** Runs `work` that writes these files. If it fails or a signal ends the process, the files are removed. */
 export const withUnfinished = async <T>(files: readonly string[], work: () => Promise<T>): Promise<T> => {
   const remove = (): void => {
     try {
       for (const file of files) rmSync(file, { force: true });
     } catch {
-      // What cannot be removed stays; why it was to be is told.
+      // A file that cannot be removed stays. The original failure is reported.
     }
   };
   const end = (signal: NodeJS.Signals): void => {

@@ -8,37 +8,40 @@ export interface NewBlob {
   readonly bytes: Uint8Array;
 }
 
-/** Where the bytes of files and trees are kept, by their hash, within one workspace. */
+/** The bytes of files and trees of one workspace, by their hash. */
 export interface Blobs {
-  /** Durable when it returns; what is there already is left alone. After a crash some may be there. */
+  /** Durable when it returns. Existing blobs are not written again. A crash can leave some of them stored. */
   putBlobs(blobs: readonly NewBlob[]): Promise<void>;
   readBlob(hash: BlobHash): Promise<Uint8Array | undefined>;
-  /** Those of them that are there. They stay for as long as it may take until a log names them. */
+  /** Returns the hashes that exist. Asking counts as a use, so that they outlive the grace until a log names them. */
   hasBlobs(hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
 }
 
 export interface LooseBlobs {
   readonly limit: number;
-  /** The last of the page before. */
+  /** The last hash of the previous page. */
   readonly after?: BlobHash | undefined;
 }
 
-/** A blob that no payload and no fold snapshot refers to by itself. What trees name, the store does not know. */
+/** A blob that no payload and no fold snapshot names directly. The store does not know whether a tree names it. */
 export interface LooseBlob {
   readonly hash: BlobHash;
   readonly size: number;
-  /** By the store's clock; nobody has put it or asked for it later. */
+  /** When the blob was last put or asked for, by the store's clock. */
   readonly usedAt: number;
 }
 
-/** What a store keeps beside logs. Payloads that were spilled are here too, and stay as long as their events. */
+/** The blobs of a store. They include large payloads, which stay as long as their events. */
 export interface BlobStore {
   putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void>;
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined>;
   hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
-  /** In the order of hashes. */
+  /** Sorted by hash. */
   looseBlobs(workspace: WorkspaceId, query: LooseBlobs): Promise<readonly LooseBlob[]>;
-  /** Only those that are loose still and were last used before that time of the store's clock. Gives those that went. */
+  /**
+   * Removes the blobs that are still loose and were last used before that time of the store's clock. Returns the
+   * removed hashes.
+   */
   removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): Promise<readonly BlobHash[]>;
   /** The store's clock. */
   now(): Promise<number>;

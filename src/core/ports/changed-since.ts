@@ -2,11 +2,14 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { ListQuery, Store } from './store.ts';
 
-/** Times of change come from the clocks of writers, and hints may be late. */
+/** A tolerance, because times of change come from the writers' clocks and hints may be late. */
 export const clockSkewMs = 60_000;
 const limit = 100;
 
-/** Newest change first. A session that changes meanwhile moves to the front, which is not read again: whoever needs that watches. */
+/**
+ * Yields the newest change first. A session that changes meanwhile moves to the front and is missed, so a caller that
+ * needs it must watch.
+ */
 export async function* changedSince(
   list: (...asked: Parameters<Store['list']>) => ReturnType<Store['list']>,
   workspace: WorkspaceId,

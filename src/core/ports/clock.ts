@@ -1,4 +1,4 @@
-/** Where times come from, so that tests can bring their own. */
+/** The source of times, so that tests can inject their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;

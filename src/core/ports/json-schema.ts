@@ -7,7 +7,7 @@ interface DescribesItself {
   readonly '~standard': { readonly jsonSchema?: { input(options: { target: string }): unknown } };
 }
 
-/** The schema as JSON Schema; undefined where it cannot be put so. */
+/** Converts a schema to JSON Schema. Returns undefined if the schema does not support it. */
 export const jsonSchemaOf = (schema: StandardSchemaV1): JsonSchema | undefined => {
   try {
     const json = (schema as unknown as DescribesItself)['~standard'].jsonSchema?.input({ target: 'draft-2020-12' });

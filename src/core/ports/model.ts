@@ -3,7 +3,7 @@ import type { AssistantPart, Message } from '../../schema/message.ts';
 import type { ModelFailureKind, Usage } from '../../schema/run.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-/** A tool as a model is told of it. */
+/** A tool as it is described to a model. */
 export interface ToolOffer {
   readonly name: string;
   readonly description: string;
@@ -11,20 +11,20 @@ export interface ToolOffer {
 }
 
 export interface ModelSettings {
-  /** How long one answer may be, thinking included. */
+  /** The maximum length of one answer, including reasoning. */
   readonly maxOutputTokens?: number | undefined;
-  /** How freely the model chooses its words. Without it, the provider decides. */
+  /** How random the answers are. By default the provider decides. */
   readonly temperature?: number | undefined;
-  /** Options that only one provider knows, as it names them, by provider: `{ anthropic: { … } }`. */
+  /** Provider-specific options, by provider: `{ anthropic: { … } }`. */
   readonly provider?: Readonly<Record<string, Readonly<Record<string, Json>>>> | undefined;
 }
 
 export interface ModelRequest {
   readonly instructions: string;
-  /** Every tool call among them has its result. */
+  /** Every tool call in the messages has its result. */
   readonly messages: readonly Message[];
   readonly tools: readonly ToolOffer[];
-  /** The answer has to be JSON of this form. */
+  /** The answer must be JSON that fits this schema. */
   readonly output?: JsonSchema | undefined;
   readonly settings: ModelSettings;
   readonly signal: AbortSignal;
@@ -39,7 +39,7 @@ export interface ModelDelta {
 export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
 
 export interface ModelAnswer {
-  /** With what the provider wants back word for word. */
+  /** Includes data that the provider needs back verbatim. */
   readonly parts: readonly AssistantPart[];
   readonly finish: Finish;
   readonly usage: Usage;
@@ -47,36 +47,36 @@ export interface ModelAnswer {
 
 /** USD per million tokens. */
 export interface Price {
-  /** Of what it is asked. */
+  /** The price of input tokens. */
   readonly input: number;
-  /** Of what it answers. */
+  /** The price of output tokens. */
   readonly output: number;
-  /** Of input that the provider had cached; by default as `input`. */
+  /** The price of input that the provider reads from its cache. By default the same as `input`. */
   readonly cachedInput?: number | undefined;
-  /** Of input that the provider put into its cache; by default as `input`. */
+  /** The price of input that the provider writes to its cache. By default the same as `input`. */
   readonly cacheWrite?: number | undefined;
 }
 
 export interface Model {
-  /** Such as `anthropic/claude-sonnet-5`. */
+  /** The name as `provider/model`, such as `anthropic/claude-sonnet-5`. */
   readonly name: string;
-  /** Of a request and its answer together. */
+  /** The limit for a request and its answer together. */
   readonly contextTokens: number;
-  /** Null when it is not known. */
+  /** Null if the price is unknown. */
   readonly price: Price | null;
-  /** Throws ModelFailure. */
+  /** Throws a ModelFailure when the model gives no answer. */
   answer(request: ModelRequest, onDelta: (delta: ModelDelta) => void): Promise<ModelAnswer>;
 }
 
-/** The model that an agent names, or a PerdureError HOSTED_MODEL_UNAVAILABLE that says what to set. */
+/** Resolves the model that an agent names. Throws HOSTED_MODEL_UNAVAILABLE, which says what to configure. */
 export type ResolveModel = (model: unknown) => Promise<Model>;
 
 export class ModelFailure extends Error {
   override readonly name = 'ModelFailure';
   readonly failure: ModelFailureKind;
-  /** What the provider asked to wait. */
+  /** The delay that the provider requested. */
   readonly retryAfterMs: number | undefined;
-  /** What the provider counted nevertheless. */
+  /** The usage that the provider reported despite the failure. */
   readonly usage: Usage | undefined;
 
   constructor(

@@ -1,15 +1,18 @@
 import type { SessionKey } from './store.ts';
 
-/** A longer one is lost. */
+/** A longer note is dropped. */
 export const maxNoteBytes = 5500;
 
 /**
- * What processes at work on one store tell each other about a session, and nobody keeps. A note may be lost; those of one process come in the
- * order in which it sent them. A store whose processes have no way to reach each other loses them all.
+ * Transient messages about a session between the processes of one store. A note can be lost. Notes of one process
+ * arrive in the order in which it sent them. A store whose processes cannot reach each other drops all notes.
  */
 export interface Notes {
-  /** To all other processes that hear notes. Waits for nobody, and fails never. */
+  /** Sends a note to all other processes that listen. Returns at once and never fails. */
   sendNote(key: SessionKey, text: string): void;
-  /** `onHearing` is called when notes come from then on, and again after a time without connection. One's own are not heard. */
+  /**
+   * Listens to the notes of other processes. `onHearing` is called once notes can arrive, and again after each
+   * reconnect.
+   */
   hearNotes(hear: (key: SessionKey, text: string) => void, onHearing: () => void): () => void;
 }

@@ -1,71 +1,83 @@
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { SessionKey } from './store.ts';
 
-/** Who works on a session: a name that no other worker has, and whether it still lives can be asked of the machine it names. */
+/** The worker that holds a session. Its name is unique. Its machine can check whether the process is alive. */
 export interface Holder {
   readonly worker: string;
   readonly machine: string;
   readonly process: number;
-  /** Tells the process from a later one of the same number. */
+  /** Distinguishes the process from a later one with the same pid. */
   readonly processStart: string;
 }
 
 export interface Lease {
   readonly holder: Holder;
-  /** By the store's clock. */
+  /** Judged by the store's clock. */
   readonly isExpired: boolean;
 }
 
-/** A session in which something happened that a worker has to look at. */
+/** A session that a worker has to look at. */
 export interface Work extends SessionKey {
-  /** Of the newest event that called for it. */
+  /** The seq of the newest event that calls for work. */
   readonly seq: number;
-  /** Who can work on it, as `name@version`; empty when it is bound to none, and everybody can. */
+  /**
+   * The agent that the worker must have, as `name@version`. Empty if the session has no agent, so that any worker can
+   * take it.
+   */
   readonly agent: string;
-  /** Of a worker that has it already. */
+  /** The lease of the worker that already has the session. */
   readonly lease?: Lease | undefined;
 }
 
-/** At most so many sessions at once, whoever works on them. */
+/** The maximum number of sessions in progress, counted over all workers. */
 export interface Limits {
   readonly perWorkspace?: number | undefined;
-  /** By `name@version`. */
+  /** The limit for each agent, by `name@version`. */
   readonly perAgent?: Readonly<Record<string, number>> | undefined;
 }
 
 export interface Claim {
   readonly holder: Holder;
   readonly forMs: number;
-  /** How many at most. */
+  /** The maximum number of sessions to claim. */
   readonly count: number;
-  /** Those it holds. */
+  /** The agents that the worker has. */
   readonly agents: readonly string[];
-  /** Of one workspace; of all without it. */
+  /** Claims only from this workspace. Absent means all workspaces. */
   readonly workspace?: WorkspaceId | undefined;
-  /** Only these, of the workspace; without one there are none. */
+  /** Claims only these sessions of `workspace`. Matches nothing without a workspace. */
   readonly sessions?: readonly SessionId[] | undefined;
-  /** All that it has: what is its own besides was given out by a claim whose answer was lost, and is free. Without it, nothing is. */
+  /**
+   * All sessions that the worker has. Any other lease in its name comes from a claim whose answer was lost, and is
+   * free. Absent means that no such lease is free.
+   */
   readonly held?: readonly SessionKey[] | undefined;
-  /** Workers that are known to be dead: what they have is free. */
+  /** Workers that are known to be dead. Their sessions are free. */
   readonly gone?: readonly string[] | undefined;
   readonly limits?: Limits | undefined;
-  /** Where its worktrees are: sessions whose files are elsewhere are left for a moment to a worker there that has room. */
+  /**
+   * Where the worker's worktrees are. A session whose files are elsewhere is left for a moment to a worker there with
+   * capacity.
+   */
   readonly place?: string | undefined;
-  /** Instead: sessions of agents that it does not hold, that waited so long for somebody who does, and that were not left by `release({ lacksAgent })`. */
+  /**
+   * If set, claims stranded sessions instead: no worker had their agent for this long, and `release({ lacksAgent })`
+   * was not called for them.
+   */
   readonly strandedMs?: number | undefined;
 }
 
 export interface Claimed {
   readonly taken: readonly Work[];
-  /** Other workers of the same machine that have sessions now. */
+  /** Other workers on the same machine that currently have sessions. */
   readonly neighbours: readonly Holder[];
 }
 
-/** What a worker says of itself, for as long as it works. */
+/** What a worker reports about itself while it works. */
 export interface Presence {
   readonly holder: Holder;
   readonly place: string;
-  /** Of one workspace; of all without it. */
+  /** The workspace that it works for. Absent means all workspaces. */
   readonly workspace?: WorkspaceId | undefined;
   readonly agents: readonly string[];
   readonly concurrency: number;
@@ -73,32 +85,40 @@ export interface Presence {
 }
 
 export interface WorkerState extends Presence {
-  /** By the store's clock. */
+  /** By the store's clock, like `seenAt`. */
   readonly startedAt: number;
   readonly seenAt: number;
-  /** Nothing was heard of it for longer than it said. */
+  /** Whether the worker has been silent for longer than its lease. */
   readonly isLost: boolean;
   readonly holds: readonly SessionKey[];
 }
 
 /**
- * What there is to do, beside the logs, of all workspaces. A lease only keeps workers out of each other's way; that a run has one writer is the
- * epoch's doing. An append of an event that calls for work enters the session here in the same transaction. Every call may be made twice.
+ * The work of all workspaces, beside the logs. Leases only keep workers out of each other's way. The epoch makes sure
+ * that a run has one writer. An append that calls for work adds the session here in the same transaction. Every call
+ * may be repeated.
  */
 export interface Queue {
-  /** Sessions of a workspace with something to look at now: news since the last `finish`, or a time that has come. Oldest first, and last those that somebody has. */
+  /**
+   * Sessions of a workspace that are due: they have news since the last `finish`, or their time has come. Oldest first,
+   * leased ones last.
+   */
   findWork(workspace: WorkspaceId, limit: number): Promise<readonly Work[]>;
   /**
-   * Takes sessions that nobody has, or whose lease has lapsed unless it was one's own: that is to be touched or given back. Workspaces that have least at work come first, so that none waits for another's
-   * backlog; within a workspace those of higher priority, and then the oldest.
+   * Claims sessions that are free or whose lease of another worker has expired. The worker's own expired leases must be
+   * touched or released instead. Workspaces with the least work in progress come first, so that none waits for
+   * another's backlog. Within a workspace, higher priority comes first, then age.
    */
   claim(claim: Claim): Promise<Claimed>;
-  /** A sign of life: renews the leases of those it has. Gives those of them that are still its own. */
+  /** A heartbeat: renews the leases of `held`. Returns those that the worker still has. */
   touch(
     presence: Presence,
     options: { readonly held: readonly SessionKey[]; readonly forMs: number },
   ): Promise<readonly SessionKey[]>;
-  /** All is done up to `seq`, and nothing is to be done before `inMs` or the next news. `place`: where its files are now. Nothing when it is not one's own. */
+  /**
+   * All work up to `seq` is done, and nothing is due before `inMs` or the next news. `place` is where the files now
+   * are. No effect without the lease.
+   */
   finish(
     key: SessionKey,
     options: {
@@ -108,20 +128,26 @@ export interface Queue {
       readonly place?: string | undefined;
     },
   ): Promise<void>;
-  /** Gives it back undone, to be taken at once or in a while. `lacksAgent`: by who looked at it as stranded; it waits for one who holds its agent. */
+  /**
+   * Gives a session back unfinished, to be claimed at once or after `inMs`. `lacksAgent` ends a stranded claim: the
+   * session then waits for a worker with its agent.
+   */
   release(
     key: SessionKey,
     options: { readonly worker: string; readonly inMs?: number | undefined; readonly lacksAgent?: boolean | undefined },
   ): Promise<void>;
-  /** The worker ends: gives back what it has, and is forgotten. */
+  /** The worker stops: releases all its sessions and removes it from the list. */
   leave(worker: string): Promise<void>;
-  /** All that were heard of lately. */
+  /** All workers that were heard of recently. */
   workers(): Promise<readonly WorkerState[]>;
-  /** Calls `wake` when there may be work in the workspace, or in any. Only a hint, as with events. */
+  /**
+   * Calls `wake` when there may be work in the workspace, or in any workspace. Only a hint: it may come late, twice or
+   * without news.
+   */
   watchWork(workspace: WorkspaceId | undefined, wake: () => void): () => void;
 }
 
-/** For so long a session is left to a worker that has its files. */
+/** How long a session is left to a worker that has its files. */
 export const preferMs = 500;
 
 /** The events after which a worker has to look at a session. */

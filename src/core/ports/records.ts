@@ -8,17 +8,17 @@ export interface RecordRef {
 }
 
 export interface StoredRecord extends RecordRef {
-  /** Another at every write, and none is ever given twice, also not to one that was removed and made again. */
+  /** Changes with every write. A version is never reused, even after the record was removed and created again. */
   readonly version: number;
-  /** Of the write, by the store's clock. */
+  /** The time of the write, by the store's clock. */
   readonly at: number;
-  /** Whole milliseconds, by whatever clock its writer goes. */
+  /** Whole milliseconds, by the writer's clock. */
   readonly dueAt?: number | undefined;
   readonly body: Json;
 }
 
 export interface RecordWrite extends RecordRef {
-  /** 0: there must be none yet. */
+  /** The version that the record must have. 0 means that it must not exist. */
   readonly onVersion: number;
   /** Undefined removes it. */
   readonly body: Json | undefined;
@@ -29,11 +29,13 @@ export type RecordQuery =
   | { readonly limit: number; readonly after?: string | undefined; readonly order?: 'ascending' | 'descending' }
   | { readonly limit: number; readonly dueBy: number };
 
-/** What a workspace keeps beside its sessions: small values with a version, each found by its kind and id. */
+/** The records of a workspace: small versioned values beside its sessions, by kind and id. */
 export interface Records {
   record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
-  /** By id, those behind `after` in that order; `dueBy` gives those whose time has come, earliest first. */
+  /** Sorted by id, starting after `after`. With `dueBy`: the records that are due, earliest first. */
   records(workspace: WorkspaceId, kind: RecordKind, query: RecordQuery): Promise<readonly StoredRecord[]>;
-  /** All or nothing, durable when it returns; false when one of them is not on the version it names, or is named twice. */
+  /**
+   * Atomic, and durable when it returns. Returns false if a record does not have the expected version, or occurs twice.
+   */
   writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean>;
 }

@@ -4,5 +4,5 @@ import type { Queue } from './queue.ts';
 import type { Records } from './records.ts';
 import type { Store } from './store.ts';
 
-/** All that a runtime keeps: logs, blobs, who works on what, and what workspaces have beside their sessions. */
+/** Everything that a runtime stores: logs, blobs, the queue, records and notes. */
 export type RuntimeStore = Store & BlobStore & Queue & Records & Notes;

@@ -2,21 +2,24 @@ export type SpanAttributes = Readonly<Record<string, string | number | readonly 
 
 export interface SpanStart {
   readonly name: string;
-  /** `client` for what asks another service. */
+  /** `client` for a request to another service. */
   readonly kind: 'internal' | 'client';
   readonly attributes: SpanAttributes;
 }
 
-/** A span while its work is under way. What it is told are names, ids and numbers, never what somebody, a model or a tool said. */
+/**
+ * A span whose work is in progress. Attributes are names, ids and numbers, never the words of a person, a model or a
+ * tool.
+ */
 export interface OpenSpan {
   set(attributes: SpanAttributes): void;
-  /** By the kind of its failure. */
+  /** Marks the span as failed, with the kind of failure. */
   fail(errorType: string): void;
 }
 
-/** Who wants to know what a runtime does and how long that takes. */
+/** The receiver of spans, which record what a runtime does and for how long. */
 export interface Spans {
-  /** Around the work, and within the one whose work this is part of. */
+  /** Opens a span around the work, as a child of the enclosing span. */
   span<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;
 }
 

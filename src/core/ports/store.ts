@@ -5,9 +5,9 @@ import type { ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 
-/** A payload over this many bytes is kept as a blob and the event refers to it. */
+/** A larger payload is kept as a blob that the event refers to. */
 export const inlinePayloadBytes = 16 * 1024;
-/** A payload over this many bytes is refused. */
+/** A larger payload is rejected. */
 export const maxPayloadBytes = 16 * 1024 * 1024;
 
 export interface SessionKey {
@@ -15,7 +15,10 @@ export interface SessionKey {
   readonly session: SessionId;
 }
 
-/** An event on its way in: the store gives it seq, time, salt and hash. `next` opens a turn, `current` is that of the event before. */
+/**
+ * An event to append. The store assigns seq, time, salt and hash. `next` opens a turn, `current` means the turn of the
+ * previous event.
+ */
 export interface NewEvent {
   readonly type: string;
   readonly version: number;
@@ -25,13 +28,13 @@ export interface NewEvent {
   readonly payload: Uint8Array;
 }
 
-/** What is left of a payload: its bytes, or after a redaction its digest, or the reason why it cannot be read. */
+/** A stored payload: its bytes, only its digest after a redaction, or the reason why it cannot be read. */
 export type StoredBody =
   | { readonly kind: 'bytes'; readonly salt: Uint8Array; readonly bytes: Uint8Array }
   | { readonly kind: 'redacted'; readonly digest: Uint8Array }
   | { readonly kind: 'damaged'; readonly reason: string };
 
-/** An event as kept. `opensTurn` marks the first of its turn. */
+/** An event in the store. `opensTurn` marks the first event of its turn. */
 export interface StoredEvent extends EventHeader {
   readonly opensTurn: boolean;
   readonly body: StoredBody;
@@ -40,43 +43,46 @@ export interface StoredEvent extends EventHeader {
 
 export interface Head extends SessionKey {
   readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined;
-  /** The first session of the family. */
+  /** The root session of the family. */
   readonly root: SessionId;
   readonly seq: number;
   readonly hash: Uint8Array;
   readonly at: number;
   readonly epoch: number;
   readonly summary: SessionSummary;
-  /** Whether listings go by what the summary says: only a change by hand can make that false. */
+  /**
+   * Whether the columns that listings use agree with the summary. Only a manual change of the database makes this
+   * false.
+   */
   readonly isListed: boolean;
 }
 
-/** What a family shows of each of its sessions, also of one that is damaged. */
+/** One session of a family, readable even if the session is damaged. */
 export type FamilyMember = Pick<Head, 'session' | 'parent' | 'summary'>;
 
-/** A run writer is fenced by its epoch; an outside writer is not, and may write none of `run.*`, `tool.*` and `model.*`. */
+/** A run writer is fenced by its epoch. An outside writer is not, and must not write `run.*`, `tool.*` or `model.*`. */
 export type Writer = { readonly kind: 'run'; readonly epoch: number } | { readonly kind: 'outside' };
 
 export interface IdempotencyKey {
   readonly key: string;
-  /** Hex SHA-256 of what the caller asked for: the same key with another body is refused. */
+  /** Hex SHA-256 of the request. The same key with another body is rejected. */
   readonly bodyHash: string;
 }
 
 export interface AppendRequest extends SessionKey {
   readonly writer: Writer;
   readonly events: readonly [NewEvent, ...NewEvent[]];
-  /** The writer's clock; the store lifts it to the head's where that is later. */
+  /** The writer's clock. The store raises it to the time of the head if that is later. */
   readonly at: number;
-  /** Makes the session, as a root or as a child of a point of its parent. */
+  /** Creates the session, as a root or as a fork at a point of its parent. */
   readonly creates?: { readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined };
-  /** A decision names the head it was made on. A fact leaves it out and lands at any head. */
+  /** A decision names the head it was made on. A fact omits it and is appended at any head. */
   readonly onHead?: number;
-  /** The hash of that head, in hex: a store that lost commits may have another event of that number. */
+  /** The hash of that head, in hex. It detects a store that lost its newest events and reused their numbers. */
   readonly onHash?: string;
-  /** The append lands only while the session is in one of these. */
+  /** Appends only if the session has one of these statuses. */
   readonly whileStatus?: readonly Status[];
-  /** Claim, cancel, handoff and rewind: fences every run writer there is. */
+  /** Set for claim, cancel, handoff and rewind. Fences every current run writer. */
   readonly raisesEpoch?: boolean;
   readonly key?: IdempotencyKey;
 }
@@ -84,44 +90,44 @@ export interface AppendRequest extends SessionKey {
 export interface Appended {
   readonly outcome: 'appended';
   readonly events: readonly StoredEvent[];
-  /** The hash that the first of them goes on from. */
+  /** The hash before the first of these events. */
   readonly previous: Uint8Array;
   readonly head: Head;
 }
 
 export type AppendOutcome =
   | Appended
-  /** The key was used before for the same body: this is where the events stand. Nothing was written. */
+  /** The key was already used for the same body. Names the existing events. Nothing was written. */
   | { readonly outcome: 'duplicate'; readonly seq: number; readonly count: number }
   | { readonly outcome: 'key-reused' }
   | { readonly outcome: 'conflict'; readonly head: number }
   | { readonly outcome: 'status'; readonly status: Status }
   | { readonly outcome: 'fenced'; readonly epoch: number }
   | { readonly outcome: 'exists' }
-  /** No such session, or for `creates.parent` no such point. */
+  /** The session does not exist, or the point in `creates.parent` does not. */
   | { readonly outcome: 'missing' };
 
 export interface ReadRange {
-  /** Exclusive; 0 reads from the first event. */
+  /** Exclusive. 0 reads from the first event. */
   readonly after?: number;
-  /** Inclusive; defaults to the head. */
+  /** Inclusive. Defaults to the head. */
   readonly upTo?: number;
   readonly limit: number;
   readonly order?: 'ascending' | 'descending';
-  /** Stops before the page's payloads pass this, but gives at least one event. */
+  /** Ends the page before its payloads exceed this size, but returns at least one event. */
   readonly maxBytes?: number;
 }
 
 export interface ListQuery {
   readonly status?: readonly Status[] | undefined;
   readonly limit: number;
-  /** `change` without it. `id` goes by what nobody can have changed: it leaves no session out, whatever else its row says. */
+  /** The sort order, `change` by default. `id` finds every session, even one whose row was damaged. */
   readonly by?: 'change' | 'id' | undefined;
-  /** The last summary of the page before. */
+  /** The last summary of the previous page. */
   readonly after?: { readonly updatedAt: number; readonly id: SessionId } | undefined;
 }
 
-/** A fold of the log up to `seq`, in named parts. Parts that did not change since an earlier snapshot are kept once. */
+/** A fold of the log up to `seq`, in named parts. A part that equals one of an earlier snapshot is stored once. */
 export interface FoldSnapshot {
   readonly seq: number;
   readonly foldVersion: number;
@@ -133,7 +139,10 @@ export interface StoredKey extends IdempotencyKey {
   readonly count: number;
 }
 
-/** Own events of a session, without those it inherits, as they travel between stores: in order, in one piece or several in a row. */
+/**
+ * A session's own events, without inherited ones, in transit between stores. In order, in one or several consecutive
+ * pieces.
+ */
 export interface SessionCopy {
   readonly session: SessionId;
   readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined;
@@ -142,21 +151,21 @@ export interface SessionCopy {
 }
 
 export interface Imported {
-  /** Each session once, in the order of its first piece. */
+  /** One entry per session, in the order of the first pieces. */
   readonly sessions: readonly { readonly session: SessionId; readonly added: number }[];
 }
 
 type Ranges = readonly (readonly [from: number, to: number])[];
 
-/** These events of a session, inherited ones included. */
+/** Ranges of a session's events, including inherited ones. */
 export interface EventRanges {
   readonly session: SessionId;
   readonly ranges: Ranges;
 }
 
-/** Which commits or calls; what is left out does not narrow. */
+/** Filters commits or calls. An absent field does not filter. */
 interface RecordQuery {
-  /** Only these; without it the whole workspace. */
+  /** Only within these events. Absent means the whole workspace. */
   readonly within?: EventRanges | undefined;
   readonly tool?: string | undefined;
   readonly actor?: string | undefined;
@@ -164,31 +173,31 @@ interface RecordQuery {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
-  /** The last record of the page before. */
+  /** The last record of the previous page. */
   readonly before?: { readonly at: number; readonly session: SessionId; readonly seq: number } | undefined;
 }
 
 export interface CommitQuery extends RecordQuery {
-  /** Only those with a path that begins so. */
+  /** Only commits that touched a path with this prefix. */
   readonly prefix?: string | undefined;
   readonly provenance?: readonly Provenance[] | undefined;
 }
 
 export interface CallQuery extends RecordQuery {
-  /** `live` are the events that a call may have its end among, wherever it is looked for. */
+  /** `live` are the events in which the end of a call counts. */
   readonly within?: (EventRanges & { readonly live: Ranges }) | undefined;
   readonly status?: readonly CallStatus[] | undefined;
 }
 
-/** Which of the events that name blobs: all of a workspace, or the own ones of one session. */
+/** Selects events that name blobs: all of a workspace, or a session's own. */
 export interface BlobEventQuery {
   readonly session?: SessionId | undefined;
   readonly limit: number;
-  /** The last of the page before. */
+  /** The last event of the previous page. */
   readonly after?: { readonly session: SessionId; readonly seq: number } | undefined;
 }
 
-/** A tool call as its events tell it. `running` has no outcome yet. */
+/** The outcome of a tool call, or `running` while it has none. */
 export type CallStatus = ToolOutcome | 'running';
 export interface CallRecord {
   readonly session: SessionId;
@@ -197,10 +206,10 @@ export interface CallRecord {
   readonly status: CallStatus;
   readonly run?: RunId | undefined;
   readonly turn: number;
-  /** Of the event that records the call. */
+  /** The seq of the `tool.called` event. */
   readonly seq: number;
   readonly at: number;
-  /** Who made the call. */
+  /** The actor that made the call. */
   readonly actor: Actor;
   readonly endedSeq?: number | undefined;
   readonly durationMs?: number | undefined;
@@ -209,57 +218,67 @@ export interface CallRecord {
 }
 
 /**
- * Where logs live. Every call is about one workspace and sees no other. Failures are thrown as PerdureError with a STORE_ code;
- * alternatives that a caller decides on are returned. The store keeps what it is given: it knows no lifecycle but the summary's.
- * Bytes that a call is given are changed no more, neither by the caller nor by the store; bytes that are read are the reader's.
+ * The store of logs. Every call concerns one workspace and sees no other. Failures are thrown as PerdureError with a
+ * STORE_ code. Alternatives that a caller handles are returned. The store does not judge events: it knows the lifecycle
+ * only from the summary. Neither the caller nor the store may change bytes that were passed to a call. Bytes that were
+ * read belong to the reader.
  */
 export interface Store {
   /**
-   * All or nothing, durable when it returns. Appends of many sessions may share one transaction; none fails another. Those of one session
-   * land in the order in which they were sent through this store.
+   * Atomic, and durable when it returns. Appends of many sessions may share one transaction, but none makes another
+   * fail. Appends to one session are applied in the order in which this store received them.
    */
   append(request: AppendRequest): Promise<AppendOutcome>;
   head(key: SessionKey): Promise<Head | undefined>;
-  /** Newest change first, and of the same moment the higher id first; or the lowest id first. */
+  /** Sorted by change: newest first, and for equal times the higher id first. Sorted by id: lowest first. */
   list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]>;
-  /** Events of the session as one sequence from 1, those inherited from its ancestors included. */
+  /** Events of the session as one sequence from 1, including those inherited from its ancestors. */
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]>;
-  /** First events of the turns numbered `from` or higher, in order, inherited ones included. */
+  /** The first events of the turns numbered `from` or higher, in order, including inherited ones. */
   turnStarts(
     key: SessionKey,
     range: { readonly from: number; readonly limit: number },
   ): Promise<readonly { readonly turn: number; readonly seq: number }[]>;
-  /** All sessions of the family, the oldest first, but none before its parent. */
+  /** All sessions of the family, oldest first, but each after its parent. */
   family(key: SessionKey): Promise<readonly FamilyMember[]>;
-  /** A cache: may be lost, may be written twice; for a given seq and fold version the content is always the same. */
+  /** A cache: a snapshot may be lost or written twice. Its content depends only on the seq and the fold version. */
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void>;
-  /** The newest at or before `seq`, of this session or of the ancestor that the event came from. */
+  /** The newest snapshot at or before `seq`, of this session or of the ancestor that owns the event. */
   snapshot(
     key: SessionKey,
     at: { readonly seq: number; readonly foldVersion: number },
   ): Promise<FoldSnapshot | undefined>;
-  /** Those used in the session, or only the one named. */
+  /** All idempotency keys of the session, or only the named one. */
   keys(key: SessionKey, only?: string): Promise<readonly StoredKey[]>;
   /**
-   * Takes over sessions with their hashes, parents before children, in one transaction. A session that is here already must agree
-   * event by event; what goes beyond is added. Anything that disagrees throws BUNDLE_CONFLICT and changes nothing.
+   * Imports sessions with their hashes, parents before children, in one transaction. An existing session must agree
+   * event by event, and further events are added. Any difference throws BUNDLE_CONFLICT and changes nothing.
    */
   importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported>;
-  /** Events of type `state.committed`, newest first, each once; from an index, not from the log. */
+  /** Events of type `state.committed`, newest first, each once. Reads an index, not the log. */
   findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
-  /** Newest call first. Within a session, one that has its end outside of `live`, and an inherited one without an end, is `interrupted`. */
+  /**
+   * Newest call first. Within a session, a call that ended outside `live`, and an inherited call without an end, count
+   * as `interrupted`.
+   */
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
-  /** Events of the `blobEventTypes`, each of the session that owns it, in the order of sessions and seqs; from an index, not from the log. */
+  /**
+   * Events of the `blobEventTypes`, each in the session that owns it, sorted by session and seq. Reads an index, not
+   * the log.
+   */
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]>;
   /**
-   * Makes what findCommits, findCalls, list and turnStarts read anew from the log, puts heads right where it tells and drops snapshots, in
-   * one transaction; returns how many events were read.
+   * Rebuilds the data of findCommits, findCalls, list and turnStarts from the log, corrects heads, and drops snapshots,
+   * in one transaction. Returns the number of events read.
    */
   rebuildProjections(workspace: WorkspaceId): Promise<number>;
-  /** Calls `wake` after commits that touch the session, from any process. Only a hint: may come late, twice or without news. */
+  /**
+   * Calls `wake` after commits that touch the session, from any process. Only a hint: may come late, twice or without
+   * news.
+   */
   watch(key: SessionKey, wake: (seq?: number) => void): () => void;
-  /** As `watch`, for all sessions of the workspace: which got events, and the newest of them. */
+  /** Like `watch`, for all sessions of the workspace. `wake` gets the session and the seq of its newest event. */
   watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void;
-  /** Waits for what is under way; idempotent. Later calls fail with RUNTIME_CLOSED. */
+  /** Waits for calls in flight. Idempotent. Later calls fail with RUNTIME_CLOSED. */
   close(): Promise<void>;
 }

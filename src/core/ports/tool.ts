@@ -4,7 +4,7 @@ import type { MemberRole } from '../../schema/member.ts';
 import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-/** What running a call twice would do: nothing more, nothing more under the same key, or harm. */
+/** What running a call twice does: nothing more, nothing more under the same idempotency key, or harm. */
 export type Effects = 'none' | 'idempotent' | 'once';
 
 export interface ToolContext {
@@ -16,25 +16,31 @@ export interface ToolContext {
   readonly run: RunId;
   /** The id of the call. */
   readonly callId: string;
-  /** The same for every attempt of this call, and for no other call. Pass it on to services that take one. */
+  /** The same for every attempt of this call, and unique to this call. Pass it on to services that accept one. */
   readonly idempotencyKey: string;
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
-  /** Aborted by a cancel, by the timeout, or when the worker has lost the session. Stop then: what a tool writes afterwards may be taken for the work of the next call. */
+  /**
+   * Aborted by a cancel, by the timeout, or when the worker has lost the session. Stop then, because files written
+   * later may be attributed to the next call.
+   */
   readonly signal: AbortSignal;
-  /** The values of the secrets that the tool names. They are taken out of whatever the tool returns, throws, keeps or shows. */
+  /**
+   * The values of the secrets that the tool names. They are redacted from everything that the tool returns, throws,
+   * keeps or shows.
+   */
   readonly secrets: Readonly<Record<string, string>>;
   /** The folder that the session works in: its worktree. */
   readonly folder: string;
-  /** A folder of the session for files that may be thrown away. */
+  /** A folder of the session for temporary files. */
   readonly temporary: string;
   /** The typed state as it was when the call began. */
   readonly state: State;
-  /** What this tool kept at its last call in this session; undefined if it kept nothing. */
+  /** The value that this tool kept at its last call in this session. Undefined if it kept nothing. */
   readonly kept: Json | undefined;
   /** Keeps a value for the tool's next call in this session. It is stored together with the outcome of this call. */
   keep(value: Json): void;
-  /** Keeps a file or a value for people, by name. The newest of a name counts. */
+  /** Keeps a file or a value for people, by name. The newest version of a name counts. */
   keepArtifact(
     name: string,
     content: Uint8Array | string,
@@ -42,12 +48,12 @@ export interface ToolContext {
   ): Promise<void>;
   /** Shows text to people while the call runs. It is not part of the outcome. */
   progress(text: string): void;
-  /** Reads what was left out of the model's context, by its key. */
+  /** Reads content that was left out of the model's context, by its key. */
   recall(key: string): Promise<unknown>;
   /**
-   * Has another agent do a task, in a session of its own that shares this session's budget and is cancelled with it. While that session
-   * waits for somebody, no worker waits with it: unless the effects are `once`, `signal` is aborted, and the call runs again when that
-   * session goes on.
+   * Lets another agent do a task in a child session, which shares this session's budget and is cancelled with it. While
+   * the child waits for a person, no worker is occupied: `signal` is aborted, and the call runs again when the child
+   * continues. A call with effects `once` keeps waiting on its worker instead.
    */
   delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
 }
@@ -59,18 +65,18 @@ export interface Delegated {
   readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** What became of a call whose runner died. `unknown` is told to the model as such. */
+/** The outcome of a call whose worker died. The model is told when it is `unknown`. */
 export type Reconciled =
   | { readonly outcome: 'ok'; readonly output: unknown }
   | { readonly outcome: 'not-run' }
   | { readonly outcome: 'unknown'; readonly message?: string };
 
 export interface ApprovalRule {
-  /** The roles that may answer. Without it: approver and admin. */
+  /** The roles that may answer. By default approver and admin. */
   readonly roles?: readonly MemberRole[] | undefined;
-  /** Whether those are refused who asked for the run or steered it, so that a second person has to look. */
+  /** Whether members who requested or steered the run may not answer, so that a second person has to look. */
   readonly notRequester?: boolean | undefined;
-  /** After this time without an answer, the call counts as denied. Without it, it waits as long as it takes. */
+  /** After this time without an answer, the call counts as denied. By default it waits without limit. */
   readonly expiresInMs?: number | undefined;
 }
 
@@ -81,38 +87,40 @@ export type LedgerDraft = { -readonly [Part in keyof State]: Record<string, Stat
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** What people should know of it on this host. */
+  /** A warning for people about this tool on this host. */
   readonly caution?: string | undefined;
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
-  /** The names of those that it is given the values of. */
+  /** The names of the secrets that the tool receives. */
   readonly secrets: readonly string[];
-  /** Whether it works in the session's folder: what is there is brought up to date before, and looked at after. */
+  /**
+   * Whether the tool works in the session's folder, so that the folder is updated before a call and scanned after it.
+   */
   readonly usesFiles: boolean;
-  /** Undefined when the call may run at once. */
+  /** Returns undefined if the call may run without approval. */
   approvalFor(
     input: Json,
     context: { readonly state: State },
   ): ApprovalRule | undefined | Promise<ApprovalRule | undefined>;
   readonly timeoutMs: number;
-  /** Further attempts after a failure; only where effects allow it. */
+  /** Further attempts after a failure, if the effects allow it. */
   readonly retry: { readonly times: number; readonly backoffMs: number };
-  /** The input as `execute` gets it, or what is wrong with it. */
+  /** Parses the input for `execute`, or says what is wrong with it. */
   parse(input: Json): { readonly value: unknown } | { readonly problem: string };
-  /** Set for a call that a person answers: the run waits, and nothing is executed. */
+  /** Set for a tool that asks a person. The run waits for the answer, and nothing is executed. */
   question?(input: never): { readonly text: string; readonly options?: readonly string[] | undefined };
   execute(input: never, context: ToolContext): unknown;
   reconcile?(input: never, context: ToolContext): Promise<Reconciled> | Reconciled;
   readonly trusted: boolean;
-  /** A line for people. */
+  /** Describes the output in one line for people. */
   summarize?(output: never, input: never): string;
-  /** What a call that went well changes in the state. */
+  /** The changed files that a successful call records in the state. */
   files?(input: never, output: never): Readonly<Record<string, FileChange>>;
   decisions?(input: never, output: never): Readonly<Record<string, State['decisions'][string]>>;
   change?(draft: LedgerDraft, input: never, output: never): void;
 }
 
-/** What a tool throws to be told apart from a defect: the model reads the message. */
+/** An expected failure of a tool, as opposed to a defect. The model reads the message. */
 export class ToolFailure extends Error {
   override readonly name: string = 'ToolFailure';
 }

@@ -179,14 +179,14 @@ test("[IN1] a value of the wrong kind is reported in the caller's own terms", as
     'TOOL_INVALID: a tool without a name cannot be used: "namme"': () => defineTool(inKind({ namme: 'x' })),
     'TOOL_INVALID: the tool x cannot be used: input is not a schema, such as z.object({ … })': () =>
       defineTool(inKind({ name: 'x', execute: () => 1 })),
-    'INVALID_INPUT: a script is { name, steps }': () => defineScript(inKind({ name: 'x' })),
+    'INVALID_INPUT: expected a script as { name, steps }': () => defineScript(inKind({ name: 'x' })),
     'INVALID_INPUT: the append is not valid: messages.0: expected { role, content }': () =>
       session.append(inKind('hello')),
     'INVALID_INPUT: the input is not valid: expected text, or a list of parts': () =>
       session.send(inKind({ text: 'x' })),
     'INVALID_INPUT: the patch is not valid: expected a function on a draft, or a list of RFC 6902': () =>
       session.commit(inKind({ facts: {} })),
-    'INVALID_INPUT: a change of the state is made on the draft': () =>
+    'INVALID_INPUT: a commit function must change the draft': () =>
       session.commit(inKind((draft: State) => ({ ...draft, facts: { port: 8080 } }))),
   };
   for (const [words, call] of Object.entries(wrong)) expect(await messageOf(call)).toContain(words);

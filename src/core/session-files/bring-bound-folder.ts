@@ -15,7 +15,7 @@ import { type FilesWriter, RunFiles } from './run-files.ts';
 
 const lookMs = 50;
 
-/** Tells of a person's folder while no run does. */
+/** Writes the changes of a person's folder to the log while no run does it. */
 const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
   const { folds } = scope;
   const decide: FilesWriter['decide'] = (decideOn) =>
@@ -43,7 +43,7 @@ const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
 const isAtWork = ({ run, status }: SessionFold): boolean =>
   run !== undefined && run.waitingFor === undefined && status !== 'paused';
 
-/** Of the folder, unless a run is at work there or has begun meanwhile. */
+/** Locks the folder. Returns undefined if a run is at work or begins meanwhile. */
 const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace): Promise<Disposable | undefined> => {
   await makePlace(place);
   while (!isAtWork(await scope.folds.head(key))) {
@@ -54,7 +54,10 @@ const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace
   return undefined;
 };
 
-/** Makes a person's folder on this machine what the log says, and the log tell what the person did; not while a run does both. */
+/**
+ * Records the person's changes in the log, and brings the folder to the log's files. Does nothing while a run does
+ * both.
+ */
 export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
   const fold = await scope.folds.head(key);
   if (!statusesThatAllow('commit').includes(fold.status)) return;

@@ -17,25 +17,25 @@ export const ChangeOptions = z.strictObject({
   idempotencyKey: CallersKey.optional(),
 });
 
-/** What the files are to be. */
+/** The intended new files. */
 export interface FilesEdit {
   readonly root: BlobHash;
-  /** What it takes that may not be in the store. */
+  /** Blobs that may not be in the store yet. */
   readonly blobs: readonly NewBlob[];
   readonly changes: readonly ChangedFile[];
 }
 
 interface About extends z.infer<typeof ChangeOptions> {
   readonly origin?: NewFiles['origin'];
-  /** What was asked for, for the key. */
+  /** The request, for the idempotency key. */
   readonly body: unknown;
 }
 
-/** The seq of the snapshot; undefined when nothing changed. */
+/** The seq of the snapshot. Undefined if nothing changed. */
 const snapshotSeq = (events: readonly SessionEvent[]): number | undefined =>
   events.find(({ type }) => type === 'files.snapshotted')?.seq;
 
-/** Makes the files of a session others, on what they are then: the edit is asked again when they have changed meanwhile. */
+/** Changes the files of a session. Calls `edit` again if the files have changed meanwhile. */
 export const changeFiles = async (
   scope: Scope,
   key: SessionKey,

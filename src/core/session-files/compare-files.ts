@@ -9,7 +9,7 @@ export interface FilesDiff {
   readonly from: PlaceRef;
   readonly to: PlaceRef;
   readonly files: readonly FileDiff[];
-  /** All of them as git writes them. */
+  /** All diffs in git's format. */
   readonly unified: string;
 }
 

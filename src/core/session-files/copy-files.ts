@@ -18,7 +18,7 @@ import { ListOptions, treeAt } from './read-files.ts';
 
 export interface CopiedFiles {
   readonly folder: string;
-  /** Files and links. */
+  /** The number of files and links. */
   readonly files: number;
 }
 
@@ -38,7 +38,10 @@ const makeEmpty = async (folder: string): Promise<void> => {
   throw unavailable(folder, 'is not empty');
 };
 
-/** For the snapshot of a folder that has to be empty still: what is in it would be replaced, and is kept nowhere. */
+/**
+ * Makes the restore fail if the folder is no longer empty, because its content would be replaced without a copy in the
+ * store.
+ */
 const holdingNothing = (folder: string): Pick<Blobs, 'putBlobs' | 'hasBlobs'> => ({
   hasBlobs: async () => new Set(),
   putBlobs: async (blobs) => {
@@ -51,7 +54,7 @@ interface Part {
   readonly trees: readonly NewBlob[];
 }
 
-/** Of a tree, only what stands at a path, at that path. */
+/** A tree that holds only the entry at a path, at that path. */
 const partOf = async (scope: Scope, root: BlobHash, path: string | undefined): Promise<Part> => {
   if (path === undefined) return { root, trees: [] };
   const place = parseFilePath(path);
@@ -59,7 +62,7 @@ const partOf = async (scope: Scope, root: BlobHash, path: string | undefined): P
   return (await withEntry(read, emptyTree.hash, place.segments, await entryAt(read, root, place)))!;
 };
 
-/** Writes the files of a point, or what is at a path of them, into a folder that is new or empty. Nothing else is touched, the store neither. */
+/** Writes the files of a point, or only those at a path, into a new or empty folder. Does not change the store. */
 export const copyFiles = async (
   scope: Scope,
   key: SessionKey,

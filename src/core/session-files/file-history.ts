@@ -12,25 +12,25 @@ import { type FilePath, parseFilePath } from './file-path.ts';
 
 const Options = z.strictObject({
   limit: z.int().positive().max(1000).default(100),
-  /** Also what rewinds left behind. */
+  /** Includes changes that were rewound. */
   includeRewound: z.boolean().default(false),
 });
 export type HistoryOptions = z.input<typeof Options>;
 
-/** A change of a file: what, when, by whom, and why. `path` is its name then. */
+/** A change of a file: what, when, by whom, and why. `path` is its name at that time. */
 export type FileVersion = ChangedFile &
   Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
 
 const entry = (name: string): string => pointerOf('filesModified', name);
 const everything = entry(everyFile);
 
-/** The folders that may stand for a file which they hold. */
+/** The folder entries that a change of this file may be grouped under. */
 const foldersOf = ({ segments }: FilePath): readonly string[] => [
   everything,
   ...segments.slice(1).map((_, depth) => entry(`${segments.slice(0, depth + 1).join('/')}/`)),
 ];
 
-/** Two that are sorted, the newest first, as one. */
+/** Merges sequences that are sorted newest first. */
 async function* merged(
   ...sources: readonly AsyncGenerator<CommitRecord, void, void>[]
 ): AsyncGenerator<CommitRecord, void, void> {
@@ -46,8 +46,8 @@ async function* merged(
 
 type Change = Pick<ChangedFile, 'change' | 'from'>;
 
-/** As the state told it. */
-const toldChange = async (
+/** The change as recorded in the state. */
+const recordedChange = async (
   scope: Scope,
   key: SessionKey,
   path: string,
@@ -55,13 +55,13 @@ const toldChange = async (
 ): Promise<Change | undefined> => {
   const whole = delta.find((operation) => operation.op !== 'test' && operation.path === entry(path));
   if (whole?.op === 'remove') return undefined;
-  const told = whole
+  const recorded = whole
     ? (whole.value as State['filesModified'][string])
     : (await scope.folds.at(key, seq)).state.filesModified[path];
-  return told && { change: told.change, ...(told.from !== undefined && { from: told.from }) };
+  return recorded && { change: recorded.change, ...(recorded.from !== undefined && { from: recorded.from }) };
 };
 
-/** As the snapshots before and after tell it. */
+/** The change found by comparing the snapshots before and after. */
 const foundChange = async (
   scope: Scope,
   key: SessionKey,
@@ -80,7 +80,9 @@ const foundChange = async (
   return moved?.change === 'renamed' ? { change: 'renamed', from: moved.from } : { change: 'created' };
 };
 
-/** A revert gives back what the state told: what became of the files, only the snapshot that came with it tells. */
+/**
+ * A revert restores the entries of the state, so only the snapshot in the same append shows what happened to the files.
+ */
 const revertedChange = async (scope: Scope, key: SessionKey, place: FilePath, commit: CommitRecord) => {
   const { files } = await scope.folds.at(key, commit.seq);
   return files?.seq === commit.seq - 1 ? foundChange(scope, key, place, commit) : undefined;
@@ -97,7 +99,7 @@ const changeOf = async (
   if (!isNamed && !entries.some((each) => foldersOf(place).includes(each))) return undefined;
   if (origin?.kind === 'revert') return revertedChange(scope, key, place, commit);
   if (origin && origin.kind !== 'adopt') return undefined;
-  return isNamed ? toldChange(scope, key, place.path, commit) : foundChange(scope, key, place, commit);
+  return isNamed ? recordedChange(scope, key, place.path, commit) : foundChange(scope, key, place, commit);
 };
 
 /** The changes of one path before an event, newest first. */
@@ -117,7 +119,7 @@ async function* versionsOf(
   }
 }
 
-/** What became of a file, newest first, under the names that it had. */
+/** The changes of a file, newest first, followed through its renames. */
 export const historyOf = async (
   scope: Scope,
   key: SessionKey,

@@ -3,7 +3,7 @@ import { Text } from '../../schema/json.ts';
 import { parsePath } from '../files/path.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 
-/** A path from the top of a session's files, taken apart. */
+/** A path relative to the root of a session's files, split into segments. */
 export interface FilePath {
   readonly path: string;
   readonly segments: readonly string[];
@@ -12,7 +12,7 @@ export interface FilePath {
 const refused = (path: string, problem: string): PerdureError =>
   new PerdureError('INVALID_INPUT', `${JSON.stringify(path)} ${problem}`, { details: { path } });
 
-/** Of a folder, or of all files: then it has no segments. */
+/** Parses a path of a folder. The root has no segments. */
 export const parseFolderPath = (input: unknown): FilePath => {
   const given = parseInput('the path', Text, input);
   const parsed = parsePath(given);
@@ -22,6 +22,7 @@ export const parseFolderPath = (input: unknown): FilePath => {
 
 export const parseFilePath = (input: unknown): FilePath => {
   const parsed = parseFolderPath(input);
-  if (parsed.segments.length === 0) throw refused(input as string, 'names no file: give a path such as src/main.ts');
+  if (parsed.segments.length === 0)
+    throw refused(input as string, 'does not name a file: use a path such as src/main.ts');
   return parsed;
 };

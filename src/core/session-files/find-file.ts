@@ -12,7 +12,7 @@ const sharedStart = (a: string, b: string): number => {
   return place;
 };
 
-/** What the deepest folder holds that is there, names that begin alike first; and what stands in the way, where something does. */
+/** The entries of the deepest existing folder, similar names first, or the file or link that blocks the path. */
 const nearby = async (read: ReadTree, root: BlobHash, { segments }: FilePath) => {
   for (let depth = segments.length - 1; ; depth--) {
     const above = segments.slice(0, depth);
@@ -36,12 +36,12 @@ export const fileNotFound = async (read: ReadTree, root: BlobHash, place: FilePa
   const why = blocking
     ? `${blocking.path} is ${kindText(blocking.entry)}`
     : paths.length > 0
-      ? `there is ${paths.slice(0, 5).join(', ')}`
+      ? `nearby are ${paths.slice(0, 5).join(', ')}`
       : 'there are no files';
   return new PerdureError('FILE_NOT_FOUND', `there is no ${path}: ${why}`, { details: { path, nearby: paths } });
 };
 
-/** What stands at a path, whatever it is. */
+/** The entry at a path, of any kind. */
 export const entryAt = async (read: ReadTree, root: BlobHash, place: FilePath): Promise<TreeEntry> => {
   const entry = await findEntry(read, root, place.segments);
   if (!entry) throw await fileNotFound(read, root, place);
@@ -51,7 +51,7 @@ export const entryAt = async (read: ReadTree, root: BlobHash, place: FilePath): 
 export const fileAt = async (read: ReadTree, root: BlobHash, place: FilePath) => {
   const entry = await entryAt(read, root, place);
   if (entry.kind === 'file') return entry;
-  throw new PerdureError('FILE_NOT_FOUND', `${place.path} is no file but ${kindText(entry)}`, {
+  throw new PerdureError('FILE_NOT_FOUND', `${place.path} is not a file but ${kindText(entry)}`, {
     details: { path: place.path, kind: entry.kind, ...(entry.kind === 'link' && { target: entry.target }) },
   });
 };

@@ -17,18 +17,18 @@ export type ListedFile = TreeEntry & { readonly path: string };
 
 const ReadOptions = z.strictObject({
   at: Point.optional(),
-  /** The seq of a `files.conflicted`: what was set aside there, in place of the files of a point. */
+  /** The seq of a `files.conflicted`: reads the files that were set aside there, instead of those of a point. */
   setAside: z.int().positive().optional(),
 });
 export type ReadOptions = z.input<typeof ReadOptions>;
 
 export const ListOptions = ReadOptions.extend({
-  /** Only what is there, and below it. */
+  /** Only this path and everything below it. */
   path: Text.optional(),
 });
 export type ListOptions = z.input<typeof ListOptions>;
 
-/** A few small trees can stand for more paths than there are disks. */
+/** Bounded, because few small trees that repeat each other can expand to any number of paths. */
 const maxListed = 1_000_000;
 
 const treeSetAside = async (scope: Scope, key: SessionKey, seq: number): Promise<BlobHash> => {
@@ -37,7 +37,7 @@ const treeSetAside = async (scope: Scope, key: SessionKey, seq: number): Promise
   if (event?.type === 'files.conflicted') return event.payload.tree;
   throw new PerdureError(
     'POINT_NOT_FOUND',
-    `event ${seq} of ${key.session} is no files.conflicted: nothing was set aside there`,
+    `event ${seq} of ${key.session} is not a files.conflicted event: nothing was set aside there`,
     {
       details: { session: key.session, seq },
     },
@@ -49,13 +49,13 @@ export const treeAt = async (
   key: SessionKey,
   { at, setAside }: z.infer<typeof ReadOptions>,
 ): Promise<BlobHash> => {
-  if (at && setAside !== undefined) throw new PerdureError('INVALID_INPUT', 'give `at` or `setAside`, not both');
+  if (at && setAside !== undefined) throw new PerdureError('INVALID_INPUT', 'set `at` or `setAside`, not both');
   if (setAside !== undefined) return treeSetAside(scope, key, setAside);
   const head = await scope.folds.outline(key);
   return treeOf(at ? await scope.folds.at(key, await resolvePoint(scope.store, key, head, at)) : head);
 };
 
-/** Everything in the order of names, a folder before what it holds. */
+/** All entries sorted by name, each folder before its content. */
 export const listFiles = async (
   scope: Scope,
   key: SessionKey,

@@ -19,20 +19,20 @@ import { type FilePath, parseFilePath } from './file-path.ts';
 import { fileNotFound } from './find-file.ts';
 
 const Options = ChangeOptions.extend({
-  /** Only these, and what is below them. */
+  /** Only these paths and everything below them. */
   paths: listOf(Text, { min: 1, max: 1000 }).readonly().optional(),
-  /** Only tells what would change. */
+  /** Only reports what would change. */
   isDryRun: z.boolean().default(false),
 });
 export type RestoreFilesOptions = z.input<typeof Options>;
 
 export interface RestoredFiles {
-  /** Whose files they are now. */
+  /** The place whose files they are now. */
   readonly of: PlaceRef;
   readonly changes: readonly FileChange[];
-  /** The folder of a person in which the session works: there the changes will be made. */
+  /** The person's own folder that the session works in, where the changes will be made. */
   readonly boundTo?: SessionFold['boundTo'];
-  /** The event that says so; absent in a dry run, and when nothing changed. */
+  /** The seq of the snapshot event. Absent in a dry run, and if nothing changed. */
   readonly seq?: number;
 }
 
@@ -41,7 +41,7 @@ interface Made {
   readonly trees: readonly NewBlob[];
 }
 
-/** One tree, with what another has at some paths. */
+/** A tree in which some paths are replaced by those of another tree. */
 const withPathsOf = async (
   scope: Scope,
   root: BlobHash,
@@ -59,16 +59,23 @@ const withPathsOf = async (
     if (isSameEntry(now, then)) continue;
     const edited = await withEntry(read, made.root, place.segments, then);
     if (!edited) {
-      throw new PerdureError('CONFLICT', `${place.path} goes through what is no folder now: restore that path too`, {
-        details: { path: place.path },
-      });
+      throw new PerdureError(
+        'CONFLICT',
+        `${place.path} goes through a path that is not a folder now: restore that path too`,
+        {
+          details: { path: place.path },
+        },
+      );
     }
     made = { root: edited.root, trees: [...made.trees, ...edited.trees] };
   }
   return made;
 };
 
-/** The files become those of a place; or tells how they would. What a person did in a folder of their own is in the log before it changes. */
+/**
+ * Restores the files of a place, or reports what would change. Records a person's changes in their own folder before
+ * changing it.
+ */
 export const restoreFiles = async (
   scope: Scope,
   key: SessionKey,
@@ -79,23 +86,23 @@ export const restoreFiles = async (
   const paths = given?.map(parseFilePath);
   const { place, fold: target } = await foldAtPlace(scope, key, to);
   const wanted = treeOf(target);
-  let told: Pick<RestoredFiles, 'changes' | 'boundTo'> = { changes: [] };
+  let result: Pick<RestoredFiles, 'changes' | 'boundTo'> = { changes: [] };
   const edit = async (root: BlobHash, { boundTo }: SessionFold): Promise<FilesEdit> => {
     const made = paths ? await withPathsOf(scope, root, wanted, paths) : { root: wanted, trees: [] };
     const compared = { before: root, after: made.root };
     const changes = await scope.worktrees.changes(compared, withBlobs(scope.blobs, made.trees));
-    told = { changes, ...(boundTo && { boundTo }) };
+    result = { changes, ...(boundTo && { boundTo }) };
     return { root: made.root, blobs: made.trees, changes: changedFiles(changes) };
   };
   if (isDryRun) {
     const head = await scope.folds.head(key);
     await edit(treeOf(head), head);
-    return { of: place, ...told };
+    return { of: place, ...result };
   }
   await bringBoundFolder(scope, key);
   const body = { restore: to, paths: paths?.map(({ path }) => path), why: about.why };
   const origin = { kind: 'restore', ...place } as const;
   const seq = await changeFiles(scope, key, { ...about, origin, body }, (_, root, fold) => edit(root, fold));
   if (seq !== undefined) await bringBoundFolder(scope, key);
-  return { of: place, ...told, ...(seq !== undefined && { seq }) };
+  return { of: place, ...result, ...(seq !== undefined && { seq }) };
 };

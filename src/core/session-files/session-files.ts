@@ -9,25 +9,31 @@ import { type ListedFile, type ListOptions, listFiles, type ReadOptions, readFil
 import { type RestoredFiles, type RestoreFilesOptions, restoreFiles } from './restore-files.ts';
 import { type DeleteOptions, deleteFile, type WriteOptions, type WrittenFile, writeFile } from './write-file.ts';
 
-/** The files of a session as its log tells them, wherever its worktree is. What is written here, the next tool of a run finds in the worktree. */
+/**
+ * The files of a session according to its log, wherever its worktree is. The next tool of a run finds changes made here
+ * in its worktree.
+ */
 export interface SessionFiles {
   /** The files below a folder, now or at a point. */
   list(options?: ListOptions): Promise<readonly ListedFile[]>;
   /** The content of a file, now or at a point. */
   read(path: string, options?: ReadOptions): Promise<Uint8Array>;
-  /** Writes a file; with `expect`, only where nobody else has written it meanwhile. */
+  /** Writes a file. With `expect`, only if it was not changed meanwhile. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): Promise<WrittenFile>;
-  /** Deletes a file; a folder goes with all that it holds. */
+  /** Deletes a file, or a folder with everything in it. */
   delete(path: string, options?: DeleteOptions): Promise<void>;
-  /** What leads from one place to another, with the texts. */
+  /** The changes between two places, with text diffs. */
   diff(from: DiffPlace, to: DiffPlace): Promise<FilesDiff>;
-  /** The same without the texts. */
+  /** The changes between two places, without text diffs. */
   changes(from: DiffPlace, to: DiffPlace): Promise<readonly FileChange[]>;
-  /** What became of a file, newest first, under the names that it had. */
+  /** The changes of a file, newest first, followed through its renames. */
   history(path: string, options?: HistoryOptions): Promise<readonly FileVersion[]>;
-  /** The files become those of a place, of this session or another. Where it works in a person's own folder, ask that person first. */
+  /**
+   * Restores the files of a place, of this session or another. If the session works in a person's own folder, ask that
+   * person first.
+   */
   restore(to: DiffPlace, options?: RestoreFilesOptions): Promise<RestoredFiles>;
-  /** Writes them into a new or empty folder of this machine, each at its path. */
+  /** Copies the files into a new or empty folder of this machine, each at its path. */
   copyTo(folder: string, options?: ListOptions): Promise<CopiedFiles>;
 }
 

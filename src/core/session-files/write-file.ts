@@ -14,11 +14,11 @@ import { ChangeOptions, changeFiles } from './change-files.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
 import { fileNotFound } from './find-file.ts';
 
-const Hash = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected the hash that a listing or a write gave' });
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected a hash from a listing or a write' });
 const WriteOptions = ChangeOptions.extend({
-  /** Who may read, write and execute it; without it as it was, or 0644. */
+  /** The permission bits. By default those of the existing file, or 0644. */
   mode: z.int().min(0).max(0o777).optional(),
-  /** The hash of what the writer saw there; null for nothing. Without it, whatever is there is replaced. */
+  /** The hash of the file that the writer saw, or null for none. Without it, any existing file is replaced. */
   expect: Hash.nullable().optional(),
 });
 export type WriteOptions = z.input<typeof WriteOptions>;
@@ -29,7 +29,7 @@ export interface WrittenFile {
   readonly path: string;
   readonly size: number;
   readonly hash: BlobHash;
-  /** The event that says so; absent when the file was so already. */
+  /** The seq of the snapshot event. Absent if the file was already equal. */
   readonly seq?: number;
 }
 
@@ -46,35 +46,35 @@ const refuseUnexpected = (path: string, there: TreeEntry | undefined, expected: 
 };
 
 const refuseNonFile = (path: string, there: TreeEntry | undefined): void => {
-  if (there?.kind === 'folder') throw conflict(path, 'is a folder: give another path, or delete it first');
+  if (there?.kind === 'folder') throw conflict(path, 'is a folder: choose another path, or delete it first');
   if (there?.kind === 'link') {
     throw conflict(path, `is a link to ${there.target}, and links are not followed: delete it first`);
   }
 };
 
-/** A snapshot of the worktree would leave it out again. */
+/** Rejects an ignored path, because the next snapshot of the worktree would leave it out again. */
 const refuseIgnored = async (scope: Scope, read: ReadTree, root: BlobHash, path: string): Promise<void> => {
   if (!(await ignoredInTree(root, read, scope.blobs)(path, false))) return;
   throw new PerdureError(
     'INVALID_INPUT',
-    `${path} is among what a session's files leave out: give another path, or take it back in .perdureignore`,
+    `${path} is ignored by the session's files: choose another path, or include it in .perdureignore`,
     { details: { path } },
   );
 };
 
 const placed = async (read: ReadTree, root: BlobHash, { path, segments }: FilePath, entry: TreeEntry | undefined) => {
   const edited = await withEntry(read, root, segments, entry);
-  if (!edited) throw conflict(path, 'goes through what is no folder: give another path');
+  if (!edited) throw conflict(path, 'goes through a path that is not a folder: choose another path');
   return edited;
 };
 
-/** A snapshot of the worktree would leave it out again, and nobody would know why. */
+/** Rejects content with a secret, because the next snapshot of the worktree would silently leave it out again. */
 const refuseSecret = async (scope: Scope, path: string, bytes: Uint8Array): Promise<void> => {
   const redactor = await scope.secrets.redactor();
   if (redactor.bytes(bytes) === bytes && redactor.text(path) === path) return;
   throw new PerdureError(
     'INVALID_INPUT',
-    `${redactor.text(path)} holds a secret of this workspace, and files are kept: let a tool that names the secret put it where it is needed`,
+    `${redactor.text(path)} contains a secret of this workspace, and files are stored: let a tool that names the secret write it where it is needed`,
     { details: { path: redactor.text(path) } },
   );
 };
@@ -117,7 +117,7 @@ const deletions = async (read: ReadTree, path: string, there: TreeEntry): Promis
   return changes;
 };
 
-/** A folder goes with all that it holds. */
+/** Deletes a file, or a folder with everything in it. */
 export const deleteFile = async (
   scope: Scope,
   key: SessionKey,

@@ -16,45 +16,62 @@ import type { StateProblem } from './state/state-change.ts';
 type OwnState = Record<string, Json>;
 
 export interface AgentDefinition<Own extends object = OwnState> {
-  /** What it is called: a letter, then letters, digits, `-` or `_`, 63 at most. */
+  /** The name of the agent: a letter, then letters, digits, `-` or `_`, 63 characters at most. */
   readonly name: string;
-  /** A whole number from 1 on. Raise it when you change the agent: a session stays with the version that it was opened with, until `session.bind` gives it another. */
+  /**
+   * A whole number from 1. Raise it when you change the agent. A session keeps the version that it was opened with,
+   * until `session.bind` gives it another.
+   */
   readonly version: number;
-  /** What the model is told first, before the conversation. */
+  /** The instructions that the model reads before the conversation. */
   readonly instructions?: string;
-  /** A name such as `anthropic/…` or `openai/…`, or a language model of the AI SDK. `session.send` needs one; a loop of your own does not. */
+  /**
+   * A name such as `anthropic/…` or `openai/…`, or a language model of the AI SDK. `session.send` needs one; a loop of
+   * your own does not.
+   */
   readonly model?: string | object;
-  /** What the model is asked with. */
+  /** The settings of each request to the model. */
   readonly settings?: ModelSettings;
-  /** What `defineTool` made, and those of `perdure/tools`. */
+  /** Tools made by `defineTool`, and those of `perdure/tools`. */
   readonly tools?: readonly Tool[];
-  /** A schema that the answer must fit, as JSON. `result().output` is then the value that the schema gives. Without it, the answer is text. */
+  /**
+   * A schema that the answer must fit, as JSON. `result().output` is then the parsed value. Without it, the answer is
+   * text.
+   */
   readonly output?: StandardSchemaV1;
-  /** A command that makes anew what snapshots leave out, such as `npm ci`. It runs in a worktree that was just restored, by the agent's tool `shell` or by the one named here. */
+  /**
+   * A command that recreates files which snapshots leave out, such as `npm ci`. It runs in a worktree that was just
+   * restored, by the agent's tool `shell` or by the one named here.
+   */
   readonly prepare?: string | { readonly command: string; readonly shell: Tool };
   /** Limits, and how older turns are summarized. */
   readonly policies?: AgentPolicies;
   /**
-   * The schema of the agent's own part of the state, `state.own`. It only checks: the state holds what was committed, without the defaults,
-   * coercions and transforms of the schema.
+   * The schema of the agent's own part of the state, `state.own`. It only validates: the defaults, coercions and
+   * transforms of the schema are not applied to the state.
    */
   readonly state?: StandardSchemaV1<Own, unknown>;
-  /** What `state.own` is in a new session; `{}` without it. Needed when the schema does not accept `{}`. */
+  /** The value of `state.own` in a new session, by default `{}`. Required when the schema does not accept `{}`. */
   readonly initial?: NoInfer<Own>;
-  /** Brings `state.own` of an earlier version to the schema of this one. Needed when the schema has changed. */
+  /** Converts `state.own` of an earlier version to the schema of this one. Required when the schema has changed. */
   readonly migrate?: (own: OwnState, from: { readonly version: number }) => Own;
 }
 
 export interface AgentPolicies {
-  /** How many answers of the model one run may take. A run that reaches it fails. */
+  /** The maximum number of model answers in one run. A run that reaches it fails. */
   readonly maxSteps?: number;
-  /** Writes the summary of older turns that no longer fit into the context. Without it, a line for each turn is written, by no model. */
+  /**
+   * Writes the summary of older turns that no longer fit into the context. By default the summary has one line for each
+   * turn and needs no model.
+   */
   readonly summarize?: Summarize;
-  /** What a session may use in all, unless it is opened with a budget of its own. At the limit, the run waits for a person. */
+  /**
+   * What a session may use in total, unless it is opened with its own budget. At the limit, the run waits for a person.
+   */
   readonly budget?: Limits;
 }
 
-/** How an answer is made to fit a schema. */
+/** Describes and parses an answer that must fit a schema. */
 export interface AnswerForm {
   readonly schema: JsonSchema;
   parse(text: string): { readonly value: unknown } | { readonly problem: string };
@@ -73,7 +90,7 @@ export interface Agent {
   readonly summarize?: Summarize | undefined;
   readonly budget?: Limits | undefined;
   readonly initial: OwnState;
-  /** Stands for the schema of the own part; another one needs `migrate`. */
+  /** Identifies the schema of the agent's own state. A version with another hash needs `migrate`. */
   readonly schemaHash: string;
   readonly hasState: boolean;
   problems(own: unknown): readonly StateProblem[];
@@ -99,13 +116,13 @@ const fields: Record<keyof AgentDefinition, true> = {
 const settingFields: Record<keyof ModelSettings, true> = { maxOutputTokens: true, temperature: true, provider: true };
 const policyFields: Record<keyof AgentPolicies, true> = { maxSteps: true, summarize: true, budget: true };
 
-/** Agents are defined where a program starts, often by ones that then do something else: this must not load the schemas. */
+/** Validates without zod, because programs define agents at startup and loading the schemas would slow that down. */
 const definitionProblem = (definition: Partial<Record<string, unknown>>): string | undefined => {
   const { name, version, instructions, settings = {}, policies = {} } = definition;
   if (typeof name !== 'string' || !namePattern.test(name)) {
-    return 'name: expected a letter, then letters, digits, - or _, 63 at most';
+    return 'name: expected a letter, then letters, digits, - or _, 63 characters at most';
   }
-  if (!Number.isSafeInteger(version) || Number(version) < 1) return 'version: expected a whole number from 1 on';
+  if (!Number.isSafeInteger(version) || Number(version) < 1) return 'version: expected a whole number from 1';
   const unknown =
     fieldProblem(definition, fields) ?? fieldProblem(settings, settingFields) ?? fieldProblem(policies, policyFields);
   if (unknown || instructions === undefined) return unknown;
@@ -124,12 +141,12 @@ const segmentOf = (part: PropertyKey | { readonly key: PropertyKey }): string =>
 
 const ignore = (): void => undefined;
 
-/** Standard Schema lets a validation be asynchronous; a commit is validated in the moment it is decided, so ours may not. */
+/** Rejects asynchronous schemas, which Standard Schema allows, because a commit is validated synchronously. */
 const validateNow = (name: string, schema: StandardSchemaV1, value: unknown) => {
   const result = schema['~standard'].validate(value);
   if ('then' in result) {
     result.then(ignore, ignore);
-    throw invalid(name, 'its state schema validates asynchronously: take out what waits for something');
+    throw invalid(name, 'its state schema validates asynchronously: use a schema without asynchronous checks');
   }
   return result;
 };
@@ -142,7 +159,7 @@ const ownProblems = (name: string, schema: StandardSchemaV1, own: unknown): read
   }));
 };
 
-/** A schema's JSON Schema where it can give one; else its version number alone tells it from another. */
+/** The identity of a schema: its JSON Schema, or only the agent's version if it has no JSON Schema. */
 const describe = (schema: StandardSchemaV1, version: number): unknown => {
   const { vendor } = schema['~standard'];
   const json = jsonSchemaOf(schema);
@@ -155,7 +172,7 @@ const isTool = (value: unknown): value is Tool =>
   typeof (value as Partial<Tool> | null | undefined)?.approvalFor === 'function';
 
 const toolsByName = (name: string, tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
-  if (!Array.isArray(tools)) throw invalid(name, 'tools: expected a list of what defineTool gives');
+  if (!Array.isArray(tools)) throw invalid(name, 'tools: expected a list of tools made by defineTool');
   const other = tools.findIndex((tool) => !isTool(tool));
   if (other >= 0) throw invalid(name, `tools[${other}] was not made by defineTool`);
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
@@ -165,7 +182,11 @@ const toolsByName = (name: string, tools: readonly Tool[]): ReadonlyMap<string, 
 
 const answerForm = (name: string, schema: StandardSchemaV1): AnswerForm => {
   const json = jsonSchemaOf(schema);
-  if (!json) throw invalid(name, 'its output schema cannot be put as JSON Schema: use one that can, such as Zod 4');
+  if (!json)
+    throw invalid(
+      name,
+      'its output schema cannot be converted to JSON Schema: use one that can, such as a Zod 4 schema',
+    );
   return {
     schema: json,
     parse: (text) => {
@@ -192,7 +213,10 @@ const prepareOf = (
   const { command, shell } = typeof given === 'string' ? { command: given, shell: tools.get('shell') } : given;
   if (typeof command !== 'string' || command === '') throw invalid(name, 'prepare: expected a command');
   if (typeof shell?.execute === 'function') return { command, shell };
-  throw invalid(name, 'prepare is run by the tool shell, which it does not have: give it, or { command, shell }');
+  throw invalid(
+    name,
+    'prepare needs the tool shell, which the agent does not have: add shell to tools, or pass { command, shell }',
+  );
 };
 
 export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
@@ -229,19 +253,19 @@ export const defineAgent = <Own extends object = OwnState>(definition: AgentDefi
   };
 };
 
-/** What `defineAgent` gave. */
+/** Whether a value was made by `defineAgent`. */
 export const isAgent = (value: unknown): value is Agent =>
   typeof (value as Partial<Agent> | null | undefined)?.problems === 'function';
 
-/** The agents that a runtime holds, by name and version. */
+/** The agents of a runtime, by name and version. */
 export const agentRegistry = (agents: readonly Agent[]): ReadonlyMap<string, Agent> => {
   if (!Array.isArray(agents))
-    throw new PerdureError('AGENT_INVALID', 'agents: expected a list of what defineAgent gives');
+    throw new PerdureError('AGENT_INVALID', 'agents: expected a list of agents made by defineAgent');
   const other = agents.findIndex((agent) => !isAgent(agent));
   if (other >= 0) throw new PerdureError('AGENT_INVALID', `agents[${other}] was not made by defineAgent`);
   const registry = new Map<string, Agent>();
   for (const agent of agents) {
-    if (registry.has(agentName(agent))) throw invalid(agentName(agent), 'it is given twice');
+    if (registry.has(agentName(agent))) throw invalid(agentName(agent), 'this name and version occur twice');
     registry.set(agentName(agent), agent);
   }
   return registry;

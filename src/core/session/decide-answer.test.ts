@@ -29,19 +29,19 @@ const approve = (fold: SessionFold, by: Actor, role: MemberRole = 'approver', no
   decideAnswer(fold, { type: 'answer', approval: id, answer: 'approved', role, now }, by).drafts.length;
 const code = (wanted: string) => expect.objectContaining({ code: wanted });
 
-test('[APPR2] an answer that comes when the time is over is none, also before a worker has said so', () => {
+test('[APPR2] an answer after the expiry time is rejected, even before a worker records the expiry', () => {
   expect(approve(asking({ expiresAt: 101 }), bob)).toBe(1);
   expect(() => approve(asking({ expiresAt: 100 }), bob)).toThrow(code('APPROVAL_SETTLED'));
 });
 
-test('[APPR3] without named roles approvers and admins answer, with them only those', () => {
+test('[APPR3] the named roles may answer; if none are named, approvers and admins may', () => {
   expect(approve(asking({}), bob, 'admin')).toBe(1);
   expect(() => approve(asking({}), bob, 'member')).toThrow(code('APPROVAL_FORBIDDEN'));
   expect(approve(asking({ roles: ['member'] }), bob, 'member')).toBe(1);
   expect(() => approve(asking({ roles: ['member'] }), bob, 'admin')).toThrow(code('APPROVAL_FORBIDDEN'));
 });
 
-test('[APPR3] not the requester: nor who steered the run, nor whose input waits to', () => {
+test('[APPR3] notRequester also excludes members whose inputs steered the run or wait to steer it', () => {
   const rule = { notRequester: true };
   const waits = (policy: string) => ({ queue: [{ policy, by: bob }] });
   expect(approve(asking({}), ann)).toBe(1);
@@ -51,7 +51,7 @@ test('[APPR3] not the requester: nor who steered the run, nor whose input waits 
   expect(() => approve(asking(rule, { run: { steeredBy: [bob] } }), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
 });
 
-test('[APPR1] the same answer by the same person again succeeds and writes nothing', () => {
+test('[APPR1] repeating an answer by the same person succeeds and writes nothing', () => {
   const settled = { settled: { answer: 'approved' as const, by: bob } };
   expect(approve(asking(settled), bob)).toBe(0);
   expect(() => approve(asking(settled), ann)).toThrow(code('APPROVAL_SETTLED'));
@@ -59,7 +59,7 @@ test('[APPR1] the same answer by the same person again succeeds and writes nothi
   expect(() => approve(asking(denied), bob)).toThrow(code('APPROVAL_SETTLED'));
 });
 
-test('[RUN5] a question is answered once', () => {
+test('[RUN5] a question can be answered only once', () => {
   const answer = { type: 'answer', question: 'call_1', text: 'yes' } as const;
   const fold = (answered?: string) =>
     asking({}, { questions: { call_1: { tool: 'ask', question: '?', answer: answered } } });

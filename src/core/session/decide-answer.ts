@@ -4,14 +4,14 @@ import type { MemberRole } from '../../schema/member.ts';
 import type { Decision } from './decision.ts';
 import type { SessionFold } from './fold.ts';
 
-/** A person's answer to what a run asks. */
+/** A person's answer to an approval or a question of a run. */
 export type AnswerCommand =
   | {
       readonly type: 'answer';
       readonly approval: ApprovalId;
       readonly answer: 'approved' | 'denied';
       readonly reason?: string | undefined;
-      /** Of the member who answers. */
+      /** The role of the member who answers. */
       readonly role: MemberRole;
       readonly now: number;
     }
@@ -27,7 +27,7 @@ const notOpen = (what: string): PerdureError =>
   );
 
 export const settledAlready = (approval: ApprovalId, how: string): PerdureError =>
-  new PerdureError('APPROVAL_SETTLED', `${approval} ${how} already: an answer is given once`, {
+  new PerdureError('APPROVAL_SETTLED', `${approval} ${how} already: an approval is answered only once`, {
     details: { approval },
   });
 
@@ -36,7 +36,7 @@ const forbidden = (approval: ApprovalId, why: string): PerdureError =>
 
 const defaultRoles: readonly MemberRole[] = ['approver', 'admin'];
 
-/** Also by an input that waits to join the run. */
+/** Whether the actor requested or steered the run, or sent an input that waits to steer it. */
 const hasAsked = ({ run, queue }: SessionFold, requestedBy: Actor, actor: Actor): boolean =>
   [
     requestedBy,
@@ -44,7 +44,7 @@ const hasAsked = ({ run, queue }: SessionFold, requestedBy: Actor, actor: Actor)
     ...queue.flatMap(({ policy, by }) => (policy === 'steer' ? [by] : [])),
   ].includes(actor);
 
-/** The same answer by the same person again succeeds and writes nothing. */
+/** Repeating the same answer by the same person succeeds and writes nothing. */
 export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: Actor): Decision => {
   const common = { actor, turn: fold.turn, run: fold.run?.id };
   if ('question' in command) {
@@ -62,9 +62,9 @@ export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: A
   }
   if (open.expiresAt !== undefined && open.expiresAt <= now) throw settledAlready(approval, 'has expired');
   const roles: readonly string[] = open.roles ?? defaultRoles;
-  if (!roles.includes(role)) throw forbidden(approval, `it takes the role ${roles.join(' or ')}`);
+  if (!roles.includes(role)) throw forbidden(approval, `it requires the role ${roles.join(' or ')}`);
   if (open.notRequester && hasAsked(fold, open.requestedBy, actor))
-    throw forbidden(approval, 'it was your own request');
+    throw forbidden(approval, 'the request is your own, and another person must answer it');
   return {
     drafts: [{ type: 'approval.settled', payload: { approval, answer, reason }, ...common }],
     command: 'commit',

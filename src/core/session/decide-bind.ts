@@ -17,7 +17,7 @@ const migrated = (fold: SessionFold, agent: Agent): State['own'] => {
   if (from === undefined) return agent.initial;
   if (!agent.migrate) {
     throw refuse(
-      `${agentName(agent)} has another state schema than version ${from}: give it \`migrate(own, { version })\``,
+      `${agentName(agent)} has another state schema than version ${from}: define \`migrate(own, { version })\` for it`,
       {
         agent: agent.name,
         from,
@@ -31,23 +31,26 @@ const migrated = (fold: SessionFold, agent: Agent): State['own'] => {
   return own as State['own'];
 };
 
-const refuseNoAgent = (agent: unknown): void => {
+const assertAgent = (agent: unknown): void => {
   if (isAgent(agent)) return;
-  throw new PerdureError('INVALID_INPUT', 'the agent: expected what defineAgent gives');
+  throw new PerdureError('INVALID_INPUT', 'the agent is not valid: expected an agent made by defineAgent');
 };
 
-/** What was made from the own part is no surer than any of it. */
+/** A migrated own part gets the lowest provenance of its entries. */
 const provenanceOfOwn = ({ state, provenance }: SessionFold): Provenance =>
   lowestProvenance(Object.keys(state.own).map((id) => provenance[pointerOf('own', id)] ?? 'unverified'));
 
-/** Binds the session to an agent, or to another version of its agent; a changed state schema brings a commit that migrates the own part. */
+/**
+ * Binds the session to an agent, or to another version of its agent. If the state schema changed, a commit migrates the
+ * own part.
+ */
 export const decideBind = (
   fold: SessionFold,
   agent: Agent,
   actor: Actor,
   redactor: Redactor,
 ): readonly EventDraft[] => {
-  refuseNoAgent(agent);
+  assertAgent(agent);
   const { bound } = fold;
   const { name, version, schemaHash } = agent;
   if (bound && bound.agent.name !== name) {

@@ -18,22 +18,22 @@ import {
 
 type Committed = PayloadOf<'state.committed'>;
 
-/** What a caller wants committed, with all that has to be read for it already read. */
+/** A commit that a caller requests. It holds everything that the decision needs, so that deciding reads nothing. */
 export interface CommitCommand {
   readonly type: 'commit';
   readonly change: Mutation | readonly PatchOperation[];
   readonly why?: string | undefined;
-  /** What the writer claims. The model can only lower what its sources give. */
+  /** The provenance that the writer claims. A model can claim at most the provenance of its sources. */
   readonly provenance?: Provenance | undefined;
   readonly by: 'member' | 'model' | 'tool';
-  /** A tool that is declared trusted. */
+  /** Whether the tool is declared trusted. */
   readonly trusted?: boolean;
   readonly derivedFrom?: readonly { readonly seq: number; readonly provenance: Provenance }[] | undefined;
   readonly cause?: Committed['cause'];
   readonly inputHash?: string | undefined;
   readonly outputSummary?: string | undefined;
   readonly origin?: Committed['origin'];
-  /** What entries keep or get back, in place of one provenance for all. */
+  /** The provenance of single entries, instead of one for the whole commit. */
   readonly entryProvenance?: Readonly<Record<string, Provenance>> | undefined;
   readonly agents: ReadonlyMap<string, Agent>;
 }
@@ -48,11 +48,11 @@ const unavailable = (bound: { readonly name: string; readonly version: number })
 const otherSchema = (bound: { readonly name: string; readonly version: number }): PerdureError =>
   new PerdureError(
     'AGENT_VERSION_UNAVAILABLE',
-    `this session is bound to ${agentName(bound)} with another state schema than the one that this runtime holds: give what has changed a new version with \`migrate\`, hold both and bind the session to it`,
+    `this session is bound to ${agentName(bound)}, but this runtime has that version with another state schema: give the changed agent a new version with \`migrate\`, pass both to openRuntime({ agents }) and bind the session to the new one`,
     { details: { agent: bound.name, version: bound.version } },
   );
 
-/** The agent whose schema the session's own part follows; undefined when it is bound to none. */
+/** The agent whose schema the session's own part follows. Undefined if the session is not bound. */
 export const boundAgent = (state: SessionFold, agents: ReadonlyMap<string, Agent>): Agent | undefined => {
   if (!state.bound) return undefined;
   const agent = agents.get(agentName(state.bound.agent));
@@ -76,7 +76,7 @@ const ownProblems = (
   return agent.problems(change.state.own);
 };
 
-/** Members and trusted tools say what they know; others what their sources let them. */
+/** Members and trusted tools choose the provenance. Models and other tools are limited by their sources. */
 const provenanceFor = (fold: SessionFold, command: CommitCommand): Provenance => {
   const { by, trusted, provenance: claimed, derivedFrom, entryProvenance } = command;
   const kept = Object.values(entryProvenance ?? {});
@@ -94,7 +94,7 @@ const writerOf = (fold: SessionFold, { by, cause }: CommitCommand, member: Actor
   return by === 'model' ? (`agent:${fold.agent?.name ?? 'model'}` as Actor) : member;
 };
 
-/** The change as an event, or nothing when it changes nothing. */
+/** The commit as an event draft. Undefined if nothing changes. */
 export const decideCommit = (
   fold: SessionFold,
   command: CommitCommand,

@@ -9,9 +9,9 @@ import { isSameJson } from './state/patch-between.ts';
 
 type Snapshotted = PayloadOf<'files.snapshotted'>;
 
-/** What the files of a session have become. */
+/** A new snapshot of a session's files. */
 export interface NewFiles extends Pick<Snapshotted, 'tree' | 'leftOut'> {
-  /** Since the tree that the fold has. */
+  /** The changes since the tree in the fold. */
   readonly changes: readonly ChangedFile[];
   readonly cause?: Snapshotted['cause'];
   readonly origin?: Snapshotted['origin'];
@@ -28,23 +28,25 @@ export const snapshotDraft = (
   turn,
 });
 
-/** A commit that the files change with. */
+/** A commit that can change the files too. */
 export interface CommitWithFiles extends CommitCommand {
   readonly files?: NewFiles | undefined;
 }
 
-/** A change of the files that is no call's. */
+/** A change of the files that no tool call made. */
 export interface FilesCommand extends Pick<CommitCommand, 'why' | 'agents'> {
   readonly type: 'files';
   readonly files: NewFiles;
-  /** What was not taken over. */
+  /** The changes that lost a conflict. */
   readonly conflicts?: PayloadOf<'files.conflicted'> | undefined;
 }
 
 const isKnown = ({ files }: SessionFold, { tree, leftOut }: NewFiles): boolean =>
   files?.tree === tree && isSameJson(files.leftOut, leftOut);
 
-/** The snapshot and what it changed, in one. A folder or a repository that a session begins with is no change of anything. */
+/**
+ * The snapshot together with the commit of its changes. The initial folder or repository of a session is not a change.
+ */
 export const decideFiles = (
   fold: SessionFold,
   { files, conflicts, why, agents }: FilesCommand,

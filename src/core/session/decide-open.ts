@@ -17,17 +17,17 @@ import type { Redactor } from './redaction/redact.ts';
 import { countChanges } from './state/file-entries.ts';
 import { changeState, stateInvalid, valueAt } from './state/state-change.ts';
 
-/** What a new session takes over from another's state: what is known and planned, without how it came about. */
+/** The parts of the state that a new session can carry over: knowledge and plans, but no history. */
 const carried = ['facts', 'pins', 'decisions', 'plan', 'progress'] as const satisfies readonly (keyof State)[];
 
 export interface Opening extends Description {
   readonly agent?: Agent | undefined;
   readonly budget?: Limits | undefined;
-  /** The call that it works for. */
+  /** The call that the new session works for. */
   readonly calledBy?: Caller | undefined;
-  /** Whose files it begins with. */
+  /** The session whose files it begins with. */
   readonly filesOf?: SessionFold | undefined;
-  /** The fold of a session whose durable state it opens with. */
+  /** The session whose durable state it carries over. */
   readonly carry?: SessionFold | undefined;
 }
 
@@ -53,7 +53,10 @@ const provenanceOfCarried = (from: SessionFold): Readonly<Record<string, Provena
       .map((path) => [path, from.provenance[path] ?? 'unverified']),
   );
 
-/** The first events of a session: who it is, whose agent, what it knows already. What is carried over keeps its provenance. */
+/**
+ * The first events of a session: its description, agent, budget and initial state. Carried entries keep their
+ * provenance.
+ */
 export const decideOpen = (
   opening: Opening,
   actor: Actor,

@@ -53,7 +53,7 @@ const failureOf = (decision: () => unknown): PerdureError => {
   } catch (error) {
     if (isPerdureError(error)) return error;
   }
-  throw new Error('it was allowed');
+  throw new Error('expected the decision to fail');
 };
 
 describe('a decision about a session with a run', () => {
@@ -79,7 +79,7 @@ describe('a decision about a session with a run', () => {
     ['paused', undefined, 'is paused'],
     ['paused', 'question', 'is paused'],
   ] as const)(
-    '[LIFE1, REW2, CLI11] while %s and waiting for %s, it is told that the run %s',
+    '[LIFE1, REW2, CLI11] close, rewind and retry fail while %s and waiting for %s, because the run %s',
     (status, waitingFor, does) => {
       const busy = state({ status, run: { ...run, waitingFor } });
       for (const [name, command] of Object.entries(forbidden)) {
@@ -95,20 +95,20 @@ describe('a decision about a session with a run', () => {
     },
   );
 
-  test('[LIFE1] what else is refused names nothing as allowed that the run forbids', () => {
+  test('[LIFE1] the list of allowed commands leaves out those that the run forbids', () => {
     const allowed = (part: Partial<SessionFold>) =>
       failureOf(() => decide(state(part), { type: 'archive' }, actor, nothingSecret)).details.allowed;
     expect(allowed({})).toEqual(['append', 'send', 'describe', 'commit', 'pause', 'close', 'rewind', 'fork']);
     expect(allowed({ run })).toEqual(['append', 'send', 'describe', 'commit', 'pause', 'fork']);
   });
 
-  test('[LIFE1, RUN14] a retry that the status forbids is refused in its own name', () => {
+  test('[LIFE1, RUN14] the error for a forbidden retry says retry, not rewind', () => {
     const error = failureOf(() => decide(state({ status: 'paused' }), forbidden.retry, actor, nothingSecret));
     expect(error.message).toMatch(/^cannot retry while the session is paused: resume it first; allowed now: /);
     expect(error.details).toMatchObject({ status: 'paused', command: 'retry' });
   });
 
-  test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {
+  test('[LIFE1] a pausing session can be resumed, but not closed, reopened, archived or restored', () => {
     const pausing = state({ status: 'pausing', run });
     expect(decide(pausing, { type: 'resume' }, actor, nothingSecret).drafts[0]!.type).toBe('session.resumed');
     for (const type of ['close', 'reopen', 'archive', 'restore'] as const) {
@@ -120,7 +120,7 @@ describe('a decision about a session with a run', () => {
 });
 
 describe('a decision', () => {
-  test('[FORK6, WR3] to go back ends the runs that wait, as the one who took the session over', () => {
+  test('[FORK6, WR3] to rewind cancels the queued runs and takes over as the run writer', () => {
     const queued = [newId('run'), newId('run')].map((id, place) => ({
       run: id,
       message: { id: newId('msg'), role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] },
@@ -139,7 +139,7 @@ describe('a decision', () => {
     expect(decide(state(), rewind, actor, nothingSecret)).not.toHaveProperty('takesOver');
   });
 
-  test('[LIFE1] never lets an append through but in a status that allows it', () => {
+  test('[LIFE1] allows an append only while open, active or pausing', () => {
     const messages = [{ id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] }] as const;
     const allowed = statuses.filter((status) => {
       try {
@@ -152,7 +152,7 @@ describe('a decision', () => {
     expect(allowed).toEqual(['open', 'active', 'pausing']);
   });
 
-  test('[CTX3] refuses the second result of a call', () => {
+  test('[CTX3] rejects a second result for the same call', () => {
     const result = (callId: string) => ({
       id: newId('msg'),
       role: 'tool' as const,

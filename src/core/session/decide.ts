@@ -17,18 +17,18 @@ import { isLive } from './live-lineage.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from './runs/settle-calls.ts';
 
-/** What a caller wants of a session. A rewind and a fork bring the fold at the point that they go to. */
+/** A command on a session. A rewind and a retry carry the fold at the point that they go back to. */
 export type SessionCommand =
   | {
       readonly type: 'append';
       readonly messages: readonly Message[];
-      /** The payloads of their events, where they were encoded before. */
+      /** The payloads of the events, if they are already encoded. */
       readonly encoded?: readonly Uint8Array[];
     }
   | {
       readonly type: 'admit';
       readonly input: PayloadOf<'input.admitted'>;
-      /** Refused when by this time a run is under way or next. */
+      /** Set for the policy `reject`: the input is rejected if a run is active or due at this time. */
       readonly whileIdleAt?: number;
     }
   | ({ readonly type: 'describe' } & Description)
@@ -41,21 +41,21 @@ export type SessionCommand =
   | {
       readonly type: 'compact';
       readonly overlay: PayloadOf<'context.compacted'>;
-      /** The compaction that it goes on from. */
+      /** The previous compaction, which the summary includes. */
       readonly previous: SessionFold['compaction'];
     }
   | {
       readonly type: 'retry';
       readonly turn: number;
       readonly message: Message;
-      /** The run that will answer it; without one a foreign loop does. */
+      /** The run that will answer it. Absent when a loop outside Perdure answers. */
       readonly run?: RunId | undefined;
       readonly from: Requester;
-      /** The fold at the end of the turn before. */
+      /** The fold at the end of the previous turn. */
       readonly target: SessionFold;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
-  /** A child goes on. */
+  /** Records in the parent that a child session continues. */
   | { readonly type: 'tell'; readonly news: PayloadOf<'child.resumed'> }
   | FilesCommand
   | { readonly type: 'keep'; readonly artifact: PayloadOf<'artifact.kept'> }
@@ -70,11 +70,14 @@ const allow = ({ status, run }: SessionFold, command: Command, asked?: string): 
 const resultOfRun = (callId: string, run: RunId): PerdureError =>
   new PerdureError(
     'WRITER_FORBIDDEN',
-    `${callId} is a call of a run that is under way, which gives it its result: hand the session over first`,
+    `${callId} is a call of an active run, and only that run may write its result: hand the session over first`,
     { details: { callId, run } },
   );
 
-/** Each result has its call, which is open. True when one is of an earlier message: whether it is open still, only the newest head tells. */
+/**
+ * Checks that each result answers an open call. Returns true if one answers an earlier message, so that the append must
+ * be decided on the newest head.
+ */
 const settlesEarlierCalls = (state: SessionFold, messages: readonly Message[]): boolean => {
   const open = new Set(Object.keys(state.openCalls));
   let settles = false;
@@ -90,7 +93,7 @@ const settlesEarlierCalls = (state: SessionFold, messages: readonly Message[]): 
       if (open.delete(callId)) continue;
       throw new PerdureError(
         'INVALID_INPUT',
-        `there is no open call ${callId} for this tool result: append the assistant message that makes the call first, and each result once`,
+        `there is no open call ${callId} for this tool result: first append the assistant message that makes the call, and append each result only once`,
         { details: { callId } },
       );
     }
@@ -123,12 +126,16 @@ const decideAppend = (
 const refuseWhileBusy = ({ session, run, queue }: SessionFold, now: number): void => {
   const first = run?.id ?? queue.find(({ notBefore = 0 }) => notBefore <= now)?.run;
   if (first === undefined) return;
-  throw new PerdureError('SESSION_BUSY', `${session} is at work: wait for it, or send with another policy`, {
-    details: { session, run: first },
-  });
+  throw new PerdureError(
+    'SESSION_BUSY',
+    `${session} has a run in progress or due: wait for it, or send with another policy`,
+    {
+      details: { session, run: first },
+    },
+  );
 };
 
-/** Nobody would tell of what is under way any more: a tracker may be gone, and writes nothing to a closed session. */
+/** Closing ends running calls as interrupted, because a tracker cannot write their outcome to a closed session. */
 const decideClose = (
   state: SessionFold,
   { reason, now }: Extract<SessionCommand, { type: 'close' }>,
@@ -162,7 +169,7 @@ const decideRewind = (
   };
 };
 
-/** While its last event is live, so is all before it that the summary was made of. */
+/** A summary is outdated if its last event is no longer live, or if another compaction came in between. */
 const refuseOutdatedSummary = (
   { live, compaction }: SessionFold,
   { overlay, previous }: Extract<SessionCommand, { type: 'compact' }>,
@@ -171,13 +178,12 @@ const refuseOutdatedSummary = (
   if (isNewest && isLive(live, overlay.to)) return;
   throw new PerdureError(
     'CONFLICT',
-    `the session was ${isNewest ? 'rewound' : 'compacted otherwise'} while the summary was made, and it does not stand for what is there: compact again`,
+    `the session was ${isNewest ? 'rewound' : 'compacted by another writer'} while the summary was made, so the summary is outdated: compact again`,
     { details: { from: overlay.from, to: overlay.to } },
   );
 };
 
-/** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
-/** Inputs that wait are part of the fold, which every reader of the session holds. */
+/** Bounded, because waiting inputs are part of the fold, which every reader of the session holds in memory. */
 const maxWaitingInputs = 1000;
 const maxWaitingChars = 64 * 1024 * 1024;
 
@@ -189,14 +195,21 @@ const refuseBeyondRoom = ({ session, queue }: SessionFold, input: PayloadOf<'inp
   if (queue.length < maxWaitingInputs && chars <= maxWaitingChars) return;
   throw new PerdureError(
     'SESSION_BUSY',
-    `${queue.length} inputs wait in ${session}, which takes ${maxWaitingInputs} or ${maxWaitingChars} characters: send more when some were answered or cancelled`,
+    `${queue.length} inputs wait in ${session}, and the limit is ${maxWaitingInputs} inputs or ${maxWaitingChars} characters: send more after some were answered or cancelled`,
     { details: { session, waiting: queue.length } },
   );
 };
 
+/**
+ * Commands that build on the state fail if it is damaged. The others stay possible, so that a rewind can leave the
+ * damage.
+ */
 const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind', 'files']);
 
-/** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
+/**
+ * Decides which events a command produces on this state. Pure. Throws a PerdureError that says why the command is
+ * rejected.
+ */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor, redactor: Redactor): Decision => {
   const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });
   const common = { actor, turn: state.turn };
@@ -235,7 +248,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return one({ type: 'context.compacted', payload: command.overlay, ...common }, allowed);
     }
     case 'retry': {
-      const reason = `tries turn ${command.turn} again`;
+      const reason = `retry of turn ${command.turn}`;
       const { drafts, ...rest } = decideRewind(state, command.target, actor, reason, 'retry');
       allow(state, 'append', 'retry');
       const { message, run, from, target, turn: retries } = command;
@@ -288,7 +301,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   }
 };
 
-/** The first events of a child that goes on from `point`. Its parent is the session that the event there belongs to. */
+/** The first events of a fork at `point`. Its parent is the session that owns the event at that point. */
 export const decideFork = (
   point: SessionFold,
   actor: Actor,

@@ -2,13 +2,15 @@ import type { EventDraft } from '../../schema/event.ts';
 import type { Command } from './lifecycle.ts';
 
 export interface Decision {
-  /** None when the command is already fulfilled. */
+  /** Empty if there is nothing left to do. */
   readonly drafts: readonly EventDraft[];
-  /** The row of the lifecycle table that allowed it. */
+  /** The command in the lifecycle table that allowed it. */
   readonly command: Command;
-  /** Facts land at any head; everything else only on the head it was decided on. */
+  /** A fact is appended at any head. Anything else is appended only on the head it was decided on. */
   readonly fact?: boolean;
   readonly raisesEpoch?: boolean;
-  /** It tells how calls or runs ended, which is for the run writer alone: it is written as one that has taken over. */
+  /**
+   * Set if the drafts end calls or runs, which only a run writer may do. The append then takes over as the run writer.
+   */
   readonly takesOver?: boolean;
 }

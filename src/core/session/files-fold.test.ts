@@ -13,7 +13,7 @@ const foldOf = (...steps: readonly Step[]): FilesFold =>
 const call = { tool: 'act', callId: 'call_1' };
 const untoldAfter = (...steps: readonly Step[]) => foldOf(['tool.called', call], ...steps).untoldCalls;
 
-test('[FILE21] a cancelled call counts as untold until a snapshot is its own', () => {
+test('[FILE21] a cancelled call stays unaccounted until a snapshot names it as the cause', () => {
   const cancelled: Step = ['tool.failed', { ...call, outcome: 'cancelled' }];
   const untold = [{ ...call, seq: 1, endedAt: 2 }];
   expect(untoldAfter(cancelled)).toEqual(untold);
@@ -23,7 +23,7 @@ test('[FILE21] a cancelled call counts as untold until a snapshot is its own', (
   expect(untoldAfter(cancelled, ['files.snapshotted', { tree: 'a', cause: call }])).toEqual([]);
 });
 
-test('[FILE21] a call that was told of before it ran again can leave more', () => {
+test('[FILE21] a call with a snapshot that runs again counts as unaccounted again', () => {
   const told: Step = ['files.snapshotted', { tree: 'a', cause: call }];
   expect(untoldAfter(told)).toEqual([{ ...call, seq: 1 }]);
   expect(untoldAfter(told, ['tool.failed', { ...call, outcome: 'interrupted' }])).toEqual([
@@ -32,7 +32,7 @@ test('[FILE21] a call that was told of before it ran again can leave more', () =
   expect(untoldAfter(told, ['tool.completed', call])).toEqual([]);
 });
 
-test('[FILE21] those under way put none out of the list that was cancelled; of these the newest count', () => {
+test('[FILE21] running calls never displace a cancelled one, and only the newest cancelled ones are kept', () => {
   const cancelled: Step = ['tool.failed', { ...call, outcome: 'cancelled' }];
   const calls = Array.from({ length: 20 }, (_, n) => ({ tool: 'look', callId: `call_${n + 2}` }));
   const begun = calls.map((each): Step => ['tool.called', each]);

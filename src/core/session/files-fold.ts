@@ -1,10 +1,10 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 
-/** What the session's files are. */
+/** The current files of a session. */
 export interface FilesState {
   readonly tree: string;
-  /** Of the event that says so. */
+  /** The seq of the snapshot event. */
   readonly seq: number;
   readonly leftOut: PayloadOf<'files.snapshotted'>['leftOut'];
 }
@@ -15,24 +15,25 @@ export interface Artifact extends PayloadOf<'artifact.kept'> {
   readonly by: Actor;
 }
 
+/** A call whose file changes no snapshot accounts for yet. */
 export interface UntoldCall {
   readonly tool: string;
   readonly callId: string;
-  /** Of the event with which it began. */
+  /** The seq of the event that began the call. */
   readonly seq: number;
-  /** Of the event that ended it; absent while it is under way. */
+  /** The seq of the event that ended the call. Absent while it is running. */
   readonly endedAt?: number;
 }
 
-/** What the fold of a session knows of its files. */
+/** The part of a session's fold that concerns its files. */
 export interface FilesFold {
-  /** Absent as long as there were none. */
+  /** Absent until the session's first snapshot. */
   readonly files?: FilesState | undefined;
-  /** The folder of a person in which it works. */
+  /** The person's own folder that the session works in. */
   readonly boundTo?: PayloadOf<'files.bound'> | undefined;
-  /** By name, the newest of each. */
+  /** The newest artifact of each name. */
   readonly artifacts: Readonly<Record<string, Artifact>>;
-  /** Calls that are under way, and the newest that were ended without a look at what they left and of which no snapshot tells. */
+  /** Running calls, and the newest calls that were cancelled or interrupted without a snapshot of their changes. */
   readonly untoldCalls: readonly UntoldCall[];
 }
 
@@ -40,7 +41,7 @@ export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
 const maxEndedCalls = 16;
 
-/** Those under way are few, and many that only look must not take the place of one that wrote. */
+/** Limits only the ended calls. Running calls are few, and must not displace an ended call that wrote files. */
 const bounded = (calls: readonly UntoldCall[]): readonly UntoldCall[] => {
   const ended = calls.filter(({ endedAt }) => endedAt).slice(-maxEndedCalls);
   return calls.filter((call) => !call.endedAt || ended.includes(call));
@@ -56,7 +57,10 @@ export const artifactOf = ({ seq, at, actor: by, payload }: SessionEvent<'artifa
   by,
 });
 
-/** A rewind takes files back too, but never in a person's own folder. Artifacts are kept for people: no rewind drops them. */
+/**
+ * A rewind restores the files too, except in a person's own folder. Artifacts are kept for people, so a rewind keeps
+ * them.
+ */
 export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFold): FilesFold => {
   const { files, boundTo, artifacts, untoldCalls } = fold;
   const before: FilesFold = { files, boundTo, artifacts, untoldCalls };

@@ -16,20 +16,23 @@ import { isTurnInput, provenanceOf } from './state/provenance.ts';
 import { tryDelta, valueAt } from './state/state-change.ts';
 import { entriesTouched } from './state/touched-paths.ts';
 
-/** Raised whenever the fold of the same log changes; snapshots of other versions are ignored and made anew. */
+/** Raise this whenever the fold of the same log changes. Snapshots of other versions are ignored and rebuilt. */
 export const foldVersion = 16;
 
-/** A session as its log tells it, up to `seq`. Bounded: it grows with what is open, not with what happened. */
+/**
+ * The state of a session at `seq`, folded from its log. Bounded: it grows with what is open, not with the length of the
+ * log.
+ */
 export interface SessionFold extends RunFold, FilesFold {
   readonly session: SessionId;
   readonly seq: number;
-  /** Of the event at `seq`: another event of that number may take its place, where a store lost what it had. */
+  /** The hash of the event at `seq`. It detects that a store lost its newest events and reused their numbers. */
   readonly hash: string;
   readonly at: number;
   readonly createdAt: number;
-  /** The highest turn number given so far. */
+  /** The highest turn number used so far. */
   readonly lastTurn: number;
-  /** The turn that the live head belongs to. */
+  /** The turn of the newest event on the live lineage. */
   readonly turn: number;
   readonly status: Status;
   readonly holder: Holder;
@@ -39,37 +42,39 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly priority?: Priority | undefined;
   readonly calledBy?: Caller | undefined;
   readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined;
-  /** Messages of the live lineage. */
+  /** The number of messages on the live lineage. */
   readonly messages: number;
   readonly lastRole?: Role | undefined;
   readonly live: readonly LiveRange[];
-  /** Tool calls of the live lineage that have no result yet. */
+  /** Tool calls on the live lineage that have no result message yet. */
   readonly openCalls: OpenCalls;
-  /** Calls in the journal that have no outcome yet. */
+  /** Calls that have begun (`tool.called`) and have no outcome yet. */
   readonly runningCalls: RunningCalls;
-  /** What keys the hashes of tool inputs: the hash of the first event of all, which no other session has. */
+  /** The key for hashes of tool inputs: the hash of the first event of the lineage, which no other lineage shares. */
   readonly inputKey: string;
   readonly bound?: PayloadOf<'agent.bound'> | undefined;
   readonly state: State;
-  /** The first commit that does not apply to the state before it; from there on the state is not known. */
+  /** The first commit that does not apply to the previous state. From there on the state is unknown. */
   readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
-  /** How far each entry of the state can be relied on, by its path. */
+  /** The provenance of each entry of the state, by path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
-  /** The newest adoptions of each branch, oldest first. */
+  /** The newest adoptions from each branch, oldest first. */
   readonly adopted: Readonly<Record<string, readonly AdoptionMark[]>>;
-  /** The lowest among the inputs of the turn so far. */
+  /** The lowest provenance among the inputs of the current turn. */
   readonly turnProvenance?: Provenance | undefined;
-  /** The newest compaction of the live lineage. */
+  /** The newest compaction on the live lineage. */
   readonly compaction?: PayloadOf<'context.compacted'> | undefined;
-  /** Turns that were tried again, each with the turns that are its attempts. */
+  /** Retried turns: for each first turn, the turns of all its attempts. */
   readonly attempts: Readonly<Record<string, readonly number[]>>;
 }
 
-/** How much of a branch was taken over, and by which commit; after that each commit that took the one before it back. */
+/** One adoption from a branch. */
 export interface AdoptionMark {
+  /** The seq of the branch up to which it was adopted. */
   readonly theirs: number;
-  /** The session just before it and the snapshot that came with it. */
+  /** The seq of this session just before the adoption and the snapshot that came with it. */
   readonly before: number;
+  /** The commit that adopted, followed by each revert of the commit before it. */
   readonly commits: readonly [number, ...number[]];
 }
 
@@ -103,19 +108,19 @@ const blank = (event: SessionEvent): SessionFold => ({
 
 const without = <Calls extends OpenCalls>(calls: Calls, callId: string): Calls => {
   const [only, ...more] = Object.keys(calls);
-  if (only === callId && more.length === 0) return {} as Calls; // as nearly always
+  if (only === callId && more.length === 0) return {} as Calls; // the common case
   const { [callId]: _, ...others } = calls;
   return others as Calls;
 };
 
-/** The provenance that the model's conclusions of this turn cannot exceed. */
+/** The upper limit for the provenance of what the model concludes in this turn. */
 const turnProvenanceAfter = (base: SessionFold, event: SessionEvent): Provenance | undefined => {
   const before = event.turn === base.turn ? base.turnProvenance : undefined;
   const brought = isTurnInput(event) ? provenanceOf(event) : undefined;
   return brought && before ? lowestProvenance([brought, before]) : (brought ?? before);
 };
 
-/** What only reaches into an entry leaves the rest of it as doubtful as it was. */
+/** An operation below an entry keeps the entry's lower provenance, because the rest of the entry is unchanged. */
 const provenanceAfter = (
   before: SessionFold['provenance'],
   state: State,
@@ -139,7 +144,7 @@ const provenanceAfter = (
   return after;
 };
 
-/** An entry that both sides changed each time is judged from further back; this bounds how far. */
+/** Bounds how many earlier adoptions are searched for the common base of an entry that both sides kept changing. */
 const maxAdoptions = 32;
 
 const adoptedAfter = (
@@ -198,13 +203,13 @@ const committed = (before: SessionFold, event: SessionEvent<'state.committed'>):
   };
 };
 
-/** The fold itself, if its state is known. */
+/** Returns the fold, or throws if its state is damaged. */
 export const sound = (state: SessionFold): SessionFold => {
   if (state.damage) throw eventDamaged(state.damage, state.damage.reason);
   return state;
 };
 
-/** Applies one event. A rewind also needs the fold at the point it goes back to; every other event needs none. */
+/** Applies one event. Only a rewind needs `target`, the fold at the point that it goes back to. */
 export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
   const base = before ?? blank(event);
   const runs = foldRuns(base, event);
@@ -247,7 +252,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
       return { ...moved, title, metadata, priority };
     }
     case 'session.rewound': {
-      if (!target) throw new TypeError(`the fold at seq ${event.payload.to} is needed to go back to it`);
+      if (!target) throw new TypeError(`a rewind to seq ${event.payload.to} needs the fold at that seq`);
       const { messages, lastRole, openCalls, compaction, turnProvenance, kept } = target;
       const { state, damage, provenance, adopted, agent, bound } = target;
       const conversation = { messages, lastRole, openCalls, compaction, turnProvenance, kept };
@@ -295,7 +300,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
   }
 };
 
-/** Whether something of the turn is still to come at this place: an answer, a result, the rest of a run. */
+/** Whether the turn is unfinished at this point: an answer, a result or the rest of a run is missing. */
 export const isMidTurn = (state: SessionFold): boolean =>
   state.run !== undefined ||
   Object.keys(state.openCalls).length > 0 ||

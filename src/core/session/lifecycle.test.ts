@@ -12,7 +12,7 @@ import {
   statusOfFork,
 } from './lifecycle.ts';
 
-/** Every cell by hand: what the command leads to, `-` where it is forbidden. */
+/** The table again, written by hand: the next status, or `-` if the command is forbidden. */
 const table = `
               open    active   pausing  paused  closed    archived
 append        active  active   pausing  -       -         -
@@ -34,7 +34,7 @@ const [header, ...rows] = table
   .split('\n')
   .map((line) => line.trim().split(/ +/));
 
-/** What each event leaves behind, from each status; `=` where it does not touch it. */
+/** The status after each event, from each status. `=` means unchanged. */
 const afterEvents = `
                    open    active    pausing   paused    closed    archived
 session.opened     open    open      open      open      open      open
@@ -107,7 +107,7 @@ describe('the lifecycle', () => {
     }
   }
 
-  test('[LIFE1] from every status some command leads on, so that no session is stuck', () => {
+  test('[LIFE1] every status has a path back to active, so that no session gets stuck', () => {
     const reached = (status: Status): ReadonlySet<Status> => {
       const seen = new Set<Status>([status]);
       for (const each of seen)
@@ -117,7 +117,7 @@ describe('the lifecycle', () => {
     for (const status of statuses) expect(reached(status)).toContain('active');
   });
 
-  test('[LIFE1] what is forbidden names the status, the command and what is allowed', () => {
+  test('[LIFE1] the error for a forbidden command names the status, the command and the allowed commands', () => {
     for (const status of statuses) {
       for (const command of commands.filter((each) => lifecycle[status][each] === undefined)) {
         const error = illegalTransition(status, command);
@@ -144,20 +144,20 @@ describe('the lifecycle', () => {
     ['open', 'resume', undefined],
     ['paused', 'archive', undefined],
   ] as const)(
-    '[LIFE1, CLI11] of a session that is %s, a refused %s says what has to come first: %s',
+    '[LIFE1, CLI11] on a session that is %s, the error for a forbidden %s gives the advice: %s',
     (status, command, first) => {
-      const [, told] = /: (.*) it first;/.exec(illegalTransition(status, command).message) ?? [];
-      expect(told && `${told} it first`).toBe(first);
+      const [, advice] = /: (.*) it first;/.exec(illegalTransition(status, command).message) ?? [];
+      expect(advice && `${advice} it first`).toBe(first);
     },
   );
 
-  test('[LIFE1] a second pause, while the first waits for the run, is refused in the word that was asked with', () => {
+  test('[LIFE1] the error for a second pause request says pause, not requestPause', () => {
     const { message, details } = illegalTransition('pausing', 'requestPause');
     expect(message).toMatch(/^cannot pause while the session is pausing; allowed now: append, .*, resume, fork$/);
     expect(details.allowed).not.toContain('pause');
   });
 
-  test('[LIFE1] every type of event leaves a known status behind, from every status', () => {
+  test('[LIFE1] every event type leads from every status to the expected status', () => {
     expect(eventRows.map(([type]) => type).sort()).toEqual(Object.keys(eventDefinitions).sort());
     for (const [type, ...cells] of eventRows) {
       for (const [index, cell] of cells.entries()) {
@@ -167,7 +167,7 @@ describe('the lifecycle', () => {
     }
   });
 
-  test('[FORK3] a fork in the middle of a turn is paused, another is as its messages say', () => {
+  test('[FORK3] a fork in the middle of a turn is paused, otherwise active with messages and open without', () => {
     expect(statusOfFork({ midTurn: true, messages: 3 })).toBe('paused');
     expect(statusOfFork({ midTurn: false, messages: 3 })).toBe('active');
     expect(statusOfFork({ midTurn: false, messages: 0 })).toBe('open');

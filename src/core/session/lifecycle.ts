@@ -33,7 +33,7 @@ export type Command = (typeof commands)[number];
 
 const no = undefined;
 
-/** Where each command leads from each status; `no` where it is forbidden. */
+/** The status after each command, from each status. `no` means forbidden. */
 export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status | undefined>>>> = {
   open: {
     append: 'active',
@@ -133,7 +133,7 @@ export const allowedCommands = (status: Status): readonly Command[] =>
 export const statusesThatAllow = (command: Command): readonly Status[] =>
   statuses.filter((status) => lifecycle[status][command] !== undefined);
 
-/** What ends a status in which little is allowed. */
+/** The command that leads out of a restrictive status. */
 const wayOn: Partial<Readonly<Record<Status, Command>>> = {
   pausing: 'resume',
   paused: 'resume',
@@ -141,7 +141,7 @@ const wayOn: Partial<Readonly<Record<Status, Command>>> = {
   archived: 'restore',
 };
 
-/** What has to come first; undefined where that would not help, or would only lead back to where it began. */
+/** The commands that must come first. Undefined if none help, or if they would only lead back to the same status. */
 const stepsBefore = (
   status: Status,
   command: Command,
@@ -154,16 +154,16 @@ const stepsBefore = (
   return more && [way!, ...more];
 };
 
-/** The one command that only the library and the server have by this name. */
+/** The CLI has no command `describe`, so the message describes it instead. */
 const inWords = (command: Command): string => (command === 'describe' ? 'change its title or metadata' : command);
 
-/** What no status forbids while a run has begun and not ended, and the run does. */
+/** Commands that an active run forbids, whatever the status allows. */
 export const forbiddenByRun: ReadonlySet<Command> = new Set(['close', 'rewind']);
 
-interface Refused {
-  /** What was asked for, where that is more than the command. */
+interface RefusedCommand {
+  /** The caller's name for the command, if it differs, such as `retry` for `rewind`. */
   readonly asked?: string | undefined;
-  /** The run that has begun and not ended. */
+  /** The active run: begun and not ended. */
   readonly run?: Pick<ActiveRun, 'id' | 'waitingFor'> | undefined;
 }
 
@@ -172,7 +172,11 @@ const whatRunDoes = (status: Status, { waitingFor }: Pick<ActiveRun, 'waitingFor
   return waitingFor ? `waits for ${awaited[waitingFor]}` : 'is at work';
 };
 
-export const illegalTransition = (status: Status, command: Command, { asked, run }: Refused = {}): PerdureError => {
+export const illegalTransition = (
+  status: Status,
+  command: Command,
+  { asked, run }: RefusedCommand = {},
+): PerdureError => {
   const word = asked ?? (command === 'requestPause' ? 'pause' : command);
   const isFree = (each: Command) => each !== 'requestPause' && each !== word && !(run && forbiddenByRun.has(each));
   const allowed = allowedCommands(status).filter(isFree);
@@ -187,7 +191,7 @@ export const illegalTransition = (status: Status, command: Command, { asked, run
   );
 };
 
-/** The status an event leaves behind, `same` where it does not touch it. A message makes an open session active. */
+/** The status after each event. `same` means unchanged. A message or an input also makes an open session active. */
 const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'session.opened': 'open',
   'session.forked': 'same',
@@ -240,7 +244,7 @@ export const statusAfter = (status: Status, type: EventType): Status => {
   return next === 'same' ? status : next;
 };
 
-/** A fork in the middle of a turn waits for someone to decide how it goes on. */
+/** A fork in the middle of a turn is paused, because a person must decide how it continues. */
 export const statusOfFork = (fork: { midTurn: boolean; messages: number }): Status => {
   if (fork.midTurn) return 'paused';
   return fork.messages > 0 ? 'active' : 'open';
@@ -260,7 +264,7 @@ const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
   'run.started': 'send',
   'model.called': 'send',
   'tool.called': 'send',
-  // Not `append`: calls that were open are answered, and steps that were begun end, in a paused session too.
+  // Not `append`, because open calls get their results and steps finish in a paused session too.
   'message.appended': 'send',
   'state.committed': 'commit',
   'agent.bound': 'commit',
@@ -271,7 +275,7 @@ const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
   'budget.set': 'commit',
 };
 
-/** Whether the table lets an event of this type follow; true where it does not tell. */
+/** Whether the lifecycle allows an event of this type in this status. True for types that it does not restrict. */
 export const mayFollow = (status: Status, type: EventType): boolean => {
   const command = commandOf[type];
   return command === undefined || lifecycle[status][command] !== undefined;

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { extendLive, isLive, type LiveRange, liveAtOrBefore, liveWithin } from './live-lineage.ts';
 
-/** The ranges and, as a model of them, the set of live places. A step goes on, or back to the n-th live place. */
+/**
+ * The ranges, and the set of live seqs as a model of them. A step appends, after a rewind to the n-th live seq if
+ * given.
+ */
 const walk = (steps: readonly (number | undefined)[]): { live: readonly LiveRange[]; places: readonly number[] } => {
   let live: readonly LiveRange[] = [];
   let places: readonly number[] = [];
@@ -24,7 +27,7 @@ const placesOf = (ranges: readonly LiveRange[]): readonly number[] =>
   ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
 
 describe('the live lineage', () => {
-  test('[REW1] it grows as one range until a rewind, and goes on behind the point after it', () => {
+  test('[REW1] it grows as one range until a rewind, which begins a new range after the point', () => {
     expect(walk([undefined, undefined, undefined]).live).toEqual([[1, 3]]);
     const { live } = walk([undefined, undefined, undefined, undefined, 1, undefined]);
     expect(live).toEqual([
@@ -40,17 +43,17 @@ describe('the live lineage', () => {
     expect(liveWithin(live, 2, 4)).toEqual([]);
   });
 
-  test('[REW1] a rewind to the head itself leaves nothing out', () => {
+  test('[REW1] a rewind to the head itself drops nothing', () => {
     expect(walk([undefined, undefined, 1]).live).toEqual([[1, 3]]);
   });
 
-  test('[REW1] extending leaves the ranges that it was given as they were', () => {
+  test('[REW1] extending does not change its argument', () => {
     const before: readonly LiveRange[] = Object.freeze([Object.freeze([1, 3] as const)]);
     expect(extendLive(before, 4)).toEqual([[1, 4]]);
     expect(before).toEqual([[1, 3]]);
   });
 
-  test('[REW1] after any rewinds it holds what a plain set of live places holds', () => {
+  test('[REW1] after any rewinds it equals a plain set of live seqs', () => {
     fc.assert(
       fc.property(steps, fc.nat(45), fc.nat(45), (sequence, after, upTo) => {
         const { live, places } = walk(sequence);
@@ -64,7 +67,7 @@ describe('the live lineage', () => {
     );
   });
 
-  test('[REW1] the ranges stay apart and in rising order, so that they are as few as can be', () => {
+  test('[REW1] the ranges stay separate and ascending, so that there are as few as possible', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
         const { live } = walk(sequence);

@@ -2,8 +2,8 @@
 export type LiveRange = readonly [from: number, to: number];
 
 /**
- * The live lineage is what a rewind left standing, as ranges in rising order. The event at `seq` follows the last of them: it makes that
- * range longer when it is its neighbour, and begins a new one after a rewind.
+ * Adds the event at `seq` to the live lineage, which is stored as ascending ranges. The event extends the last range if
+ * it is adjacent, and begins a new range after a rewind.
  */
 export const extendLive = (live: readonly LiveRange[], seq: number): readonly LiveRange[] => {
   const last = live.at(-1);
@@ -14,15 +14,15 @@ export const extendLive = (live: readonly LiveRange[], seq: number): readonly Li
 export const isLive = (live: readonly LiveRange[], seq: number): boolean =>
   live.some(([from, to]) => from <= seq && seq <= to);
 
-/** With all that may have followed since: the event at the head is live, and so is what comes after it. */
+/** Extends the last range without end, because events appended after the head are live too. */
 export const liveAndAfter = (live: readonly LiveRange[]): readonly LiveRange[] =>
   live.map(([from, to], place): LiveRange => [from, place < live.length - 1 ? to : Number.MAX_SAFE_INTEGER]);
 
-/** The newest live place at or before `seq`; 0 when there is none. */
+/** The newest live seq at or before `seq`, or 0 if there is none. */
 export const liveAtOrBefore = (live: readonly LiveRange[], seq: number): number =>
   live.reduce((found, [from, to]) => (from <= seq ? Math.min(to, seq) : found), 0);
 
-/** The live ranges within (after, upTo], for reading. */
+/** The live ranges within (after, upTo]. */
 export const liveWithin = (live: readonly LiveRange[], after: number, upTo: number): readonly LiveRange[] =>
   live
     .map(([from, to]): LiveRange => [Math.max(from, after + 1), Math.min(to, upTo)])

@@ -3,12 +3,12 @@ import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { type TouchedPath, touchedPaths } from './state/touched-paths.ts';
 
-/** One path that a commit touched, to find it by. */
+/** One path that a commit touched, by which queries find the commit. */
 export interface CommitPath extends TouchedPath {
   readonly tool: string | undefined;
 }
 
-/** What an event tells about a tool call: that it was made, or how it ended. */
+/** What an event says about a tool call: that it began, or how it ended. */
 export type CallChange =
   | { readonly kind: 'called'; readonly callId: string; readonly tool: string; readonly inputHash: string }
   | {
@@ -26,7 +26,10 @@ export interface Projection {
 
 const nothing: Projection = { paths: [] };
 
-/** The rows that a store keeps beside an event, so that questions about commits and calls read no log. Pure: they can be made anew. */
+/**
+ * The rows that a store keeps beside an event, so that queries for commits and calls read no log. Pure, so that the
+ * rows can be rebuilt.
+ */
 export const project = (event: StoredEvent): Projection => {
   switch (event.type) {
     case 'state.committed': {

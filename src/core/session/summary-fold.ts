@@ -3,7 +3,7 @@ import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { opensTurn, summarize } from './summary.ts';
 
-/** Undefined before the first event; `unreadable` after one that the summary needs and that cannot be read. */
+/** Undefined before the first event. `unreadable` after an event that the summary needs but that cannot be read. */
 export type SummaryFold = SessionSummary | 'unreadable' | undefined;
 
 export const foldSummary = (before: SummaryFold, event: StoredEvent): SummaryFold => {
@@ -16,6 +16,6 @@ export const foldSummary = (before: SummaryFold, event: StoredEvent): SummaryFol
   }
 };
 
-/** How the event should be marked; as it is, where that cannot be told any more. */
+/** Whether the event opens a turn. Keeps the stored mark if the summary is unreadable. */
 export const turnMark = (before: SummaryFold, event: StoredEvent): boolean =>
   before === 'unreadable' ? event.opensTurn : opensTurn(before, event);

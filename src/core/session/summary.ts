@@ -21,13 +21,13 @@ const rewound = (
 
 const endsWait: ReadonlySet<EventType> = new Set(['run.started', 'run.resumed', 'run.ended', 'child.resumed']);
 
-/** Whether the event is the first of its turn, given the summary before it. A fork repeats the turn it goes on from. */
+/** Whether the event is the first of its turn, given the summary before it. A fork continues the turn of its parent. */
 export const opensTurn = (
   before: SessionSummary | undefined,
   { type, turn }: { readonly type: string; readonly turn: number },
 ): boolean => (before ? turn > before.lastTurn : type !== 'session.forked' && turn > 0);
 
-/** A fold like the others, but one the store runs with every append, so that listing and status checks read no log. */
+/** Folds the summary. The store runs this with every append, so that listings and status checks read no log. */
 export const summarize = (before: SessionSummary | undefined, event: StoredEvent): SessionSummary => {
   const lastTurn = Math.max(before?.lastTurn ?? 0, event.turn);
   const moved = { seq: event.seq, turn: event.turn, lastTurn, updatedAt: event.at };

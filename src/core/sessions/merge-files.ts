@@ -18,11 +18,11 @@ import type { Meeting } from './meetings.ts';
 export interface MergedFiles {
   readonly tree: string;
   readonly changes: readonly ChangedFile[];
-  /** Paths that both changed, each in another way. */
+  /** Paths that both sides changed differently. */
   readonly conflicts: readonly string[];
 }
 
-/** The files of a session with what a branch changed since both were one. What they take is in the store. */
+/** Merges the changes of a branch since the common base into the files of a session. The result is in the store. */
 export const mergeFiles = async (
   scope: Scope,
   [ourKey, ours]: readonly [SessionKey, SessionFold],
@@ -54,7 +54,7 @@ const isFileEntry = ({ path }: DifferingEntry): boolean => path.startsWith(point
 const isChangedByBoth = ({ base, ours, theirs }: DifferingEntry): boolean =>
   !isSameJson(base, ours) && !isSameJson(base, theirs);
 
-/** Where there are files, they tell what both changed, and not what the state says of them: that follows. */
+/** Where files were merged, the trees decide about conflicts, and the entries of the state follow them. */
 export const settledByFiles = (
   entries: readonly DifferingEntry[],
   changes: readonly ChangedFile[],
@@ -69,13 +69,13 @@ export const settledByFiles = (
   });
 };
 
-/** What the state says of files that the branch's own entries do not tell. */
+/** State entries for merged files that the entries of the branch do not cover. */
 export const entriesOfFiles = (
   changes: readonly ChangedFile[],
-  told: readonly string[],
+  covered: readonly string[],
   after: number,
 ): readonly PatchOperation[] => {
-  const known = new Set(told);
+  const known = new Set(covered);
   const rest = changes.filter(({ path }) => !known.has(pointerOf('filesModified', path)));
   const draft: Pick<StateDraft, 'filesModified'> = { filesModified: {} };
   applyFileChanges(draft, rest, { after });

@@ -2,11 +2,11 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Secrets } from '../engine/scope.ts';
 import { type Redactor, redactorOf, type Secret } from '../session/redaction/redact.ts';
 
-/** What a vault holds, and how often it was changed until then. */
+/** The content of a vault at one version. */
 export interface VaultContent {
   readonly version: number;
   readonly secrets: readonly Secret[];
-  /** No tool is given them. */
+  /** Redacted like secrets, but never given to tools. */
   readonly masterKeys: readonly Secret[];
 }
 
@@ -14,7 +14,7 @@ interface Known extends VaultContent {
   readonly redactor: Redactor;
 }
 
-/** What another process puts into the vault is known here after this long at the latest. */
+/** The maximum delay until this process knows a secret that another process added. */
 const maxAgeMs = 1000;
 
 const notFound = (name: string): PerdureError =>
@@ -34,7 +34,7 @@ export class KnownSecrets implements Secrets {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<Known> | undefined;
 
-  /** `read` gives back what is known where that is the newest. */
+  /** `read` returns its argument if that is still the newest content. */
   constructor(
     configured: () => Promise<readonly Secret[]>,
     read: (known: VaultContent | undefined) => Promise<VaultContent>,
@@ -45,7 +45,7 @@ export class KnownSecrets implements Secrets {
 
   async redactor(): Promise<Redactor> {
     const isNew = this.#known && performance.now() - this.#lookedAt < maxAgeMs;
-    // Who comes while somebody looks waits too, so that nobody overtakes.
+    // A caller that arrives during a refresh waits for it, so that callers keep their order.
     return (isNew && !this.#looking ? this.#known! : await this.#look()).redactor;
   }
 
@@ -61,26 +61,26 @@ export class KnownSecrets implements Secrets {
     );
   }
 
-  /** A problem as it may be told, by what is known so far. */
+  /** Redacts a problem with the secrets known so far. */
   tellable(problem: unknown): unknown {
     const redactor = this.#known?.redactor;
     if (!redactor) return problem;
     if (!(problem instanceof Error)) return redactor.text(String(problem));
     const { message, stack = '', cause } = problem;
     if (redactor.text(stack + message) === stack + message && cause === undefined) return problem;
-    const told = Object.create(Object.getPrototypeOf(problem), Object.getOwnPropertyDescriptors(problem)) as Error;
+    const redacted = Object.create(Object.getPrototypeOf(problem), Object.getOwnPropertyDescriptors(problem)) as Error;
     const fields = {
       message: redactor.text(message),
       stack: redactor.text(stack),
       ...(cause !== undefined && { cause: this.tellable(cause) }),
     };
     for (const [name, value] of Object.entries(fields)) {
-      Object.defineProperty(told, name, { value, writable: true, configurable: true });
+      Object.defineProperty(redacted, name, { value, writable: true, configurable: true });
     }
-    return told;
+    return redacted;
   }
 
-  /** After a change of the vault: whoever asks from now on waits for a new look, also where one is under way. */
+  /** Call this after a change of the vault. Later callers wait for a new refresh, even if one is in progress. */
   outdate(): void {
     this.#looking = undefined;
     this.#lookedAt = Number.NEGATIVE_INFINITY;

@@ -10,11 +10,11 @@ export const vaultLocked = (why: string): PerdureError =>
   new PerdureError('VAULT_LOCKED', `the vault is locked: ${why}`);
 
 export interface MasterKeySource {
-  /** Base64 of 32 bytes. */
+  /** The key itself: base64 of 32 bytes. */
   readonly given?: string | undefined;
-  /** Where it is kept otherwise. */
+  /** The key file, used if `given` is absent. */
   readonly file: string;
-  /** Somebody said that it is there. */
+  /** Whether PERDURE_MASTER_KEY_FILE names the file. */
   readonly isNamed: boolean;
 }
 
@@ -32,12 +32,12 @@ export const masterKeySource = (data: string, given: string | undefined, env: En
 export const parseMasterKey = (text: string, from: string): SealingKey => {
   const bytes = Buffer.from(text.trim(), 'base64');
   if (bytes.length === keyBytes && bytes.toString('base64') === text.trim()) return sealingKey(bytes);
-  throw vaultLocked(`${from} is not base64 of ${keyBytes} bytes: \`perdure vault init\` makes a key`);
+  throw vaultLocked(`${from} is not base64 of ${keyBytes} bytes: \`perdure vault init\` makes a valid key`);
 };
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
 
-/** Undefined where there is none. */
+/** Returns undefined if the file does not exist. */
 const readKeyFile = async (file: string): Promise<SealingKey | undefined> => {
   const refuse = (error: unknown): never => {
     throw vaultLocked(`${file} cannot be read (${fileProblem(error)})`);
@@ -48,29 +48,32 @@ const readKeyFile = async (file: string): Promise<SealingKey | undefined> => {
   if (!opened) return undefined;
   try {
     const { mode } = await opened.stat();
-    if (mode & 0o077) throw vaultLocked(`others may read ${file}: say \`chmod 600 ${file}\``);
+    if (mode & 0o077) throw vaultLocked(`other users can read ${file}: run \`chmod 600 ${file}\``);
     return parseMasterKey(await opened.readFile('utf8').catch(refuse), file);
   } finally {
     await opened.close();
   }
 };
 
-/** What a rotation has made and not yet put in the place of the old one. */
+/** The new key of a rotation that has not replaced the old one yet. */
 const nextFile = (file: string): string => `${file}.next`;
 
 const missing = ({ file, isNamed }: MasterKeySource): PerdureError =>
   vaultLocked(
     isNamed
-      ? `there is no ${file}, which PERDURE_MASTER_KEY_FILE names`
+      ? `the file ${file}, which PERDURE_MASTER_KEY_FILE names, does not exist`
       : `there is no master key: make one with \`perdure vault init\`, or set PERDURE_MASTER_KEY or PERDURE_MASTER_KEY_FILE`,
   );
 
-/** The one to seal with first. A rotation that is under way has two. Never none: VAULT_LOCKED says what to do. */
+/**
+ * The master keys, the one to seal with first. There are two during a rotation. Without any it throws VAULT_LOCKED,
+ * which says what to do.
+ */
 export const readMasterKeys = async (source: MasterKeySource): Promise<readonly [SealingKey, ...SealingKey[]]> => {
   const { given, file } = source;
   if (given !== undefined) return [parseMasterKey(given, 'PERDURE_MASTER_KEY')];
   const reading = readKeyFile(nextFile(file));
-  reading.catch(() => {}); // what is wrong with the first is told first
+  reading.catch(() => {}); // reports a problem of the current key first
   const current = await readKeyFile(file);
   const next = await reading;
   if (!current) throw missing(source);
@@ -91,7 +94,7 @@ const unwritable =
     });
   };
 
-/** On disk when it returns, for its user alone; fails with EEXIST where there is one. */
+/** Writes a new key, durable when it returns and readable only by its user. Fails with EEXIST if the file exists. */
 const writeKeyFile = async (file: string): Promise<SealingKey> => {
   const key = newSealingKey();
   const handle = await open(file, 'wx', 0o600);
@@ -112,15 +115,15 @@ export const makeMasterKey = async (file: string): Promise<void> => {
   await makePrivateFolder(dirname(file)).catch(unwritable(file));
   await writeKeyFile(file).catch((error) => {
     if (!isCode(error, 'EEXIST')) return unwritable(file)(error);
-    throw new PerdureError('CONFLICT', `there is a master key already: ${file}`, { details: { file } });
+    throw new PerdureError('CONFLICT', `there is already a master key: ${file}`, { details: { file } });
   });
 };
 
-/** A new key beside the old one, which both count from then on; that of a rotation that broke off, where there is one. */
+/** Makes a new key beside the old one. Both are valid from then on. Reuses the key of an interrupted rotation. */
 export const makeNextKey = async (file: string): Promise<SealingKey> =>
   (await readKeyFile(nextFile(file))) ?? writeKeyFile(nextFile(file)).catch(unwritable(nextFile(file)));
 
-/** When nothing is sealed by the old one any more. */
+/** Replaces the old key. Call this when nothing is sealed with it. */
 export const replaceMasterKey = async (file: string): Promise<void> => {
   await rename(nextFile(file), file);
   await syncFolder(dirname(file));

@@ -6,7 +6,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 export interface SealingKey {
-  /** Tells it from others, and nothing about it. */
+  /** Identifies the key without revealing it. */
   readonly id: string;
   readonly bytes: Uint8Array;
 }
@@ -18,7 +18,7 @@ export const sealingKey = (bytes: Uint8Array): SealingKey => ({
 
 export const newSealingKey = (): SealingKey => sealingKey(randomBytes(keyBytes));
 
-/** What it is for, and by which key, goes into the seal: it opens in no other place. */
+/** The purpose and the key id are authenticated, so that sealed content cannot be moved to another place. */
 const placeOf = ({ id }: SealingKey, about: readonly string[]): Buffer =>
   Buffer.from(JSON.stringify(['perdure.sealed.1', id, ...about]));
 
@@ -29,7 +29,7 @@ export const seal = (key: SealingKey, about: readonly string[], content: Uint8Ar
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
 };
 
-/** Throws where it was sealed by another key or for something else, or was changed. */
+/** Throws if the content was sealed with another key or for another purpose, or was changed. */
 export const unseal = (key: SealingKey, about: readonly string[], sealed: string): Uint8Array => {
   const bytes = Buffer.from(sealed, 'base64');
   const [nonce, tag] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes, nonceBytes + tagBytes)];

@@ -6,9 +6,12 @@ import { vaultLocked } from './master-key.ts';
 import { newSealingKey, type SealingKey, seal, unseal } from './seal.ts';
 import { dataKeyWrite, enlist, type MasterKeys, openDataKey, readDataKeyBody, sealDataKey } from './vault-records.ts';
 
-/** Seals what a workspace keeps for itself beside its vault. By a data key of its own, so that who lacks the master key can go on with all else. */
+/**
+ * Seals internal values of a workspace beside its vault. It uses a separate data key, so that a process without the
+ * master key can still do everything else.
+ */
 export interface Sealer {
-  /** Undefined where there is no master key. */
+  /** Returns undefined if there is no master key. */
   seal(name: string, text: string): Promise<string | undefined>;
   open(name: string, sealed: string): Promise<string>;
 }
@@ -45,7 +48,7 @@ export const sealerOf = (parts: {
       try {
         return unseal(key, about(name), sealed).toString();
       } catch {
-        throw vaultLocked(`what ${workspace} keeps for ${name} is damaged: make it anew`);
+        throw vaultLocked(`the sealed value of ${name} in ${workspace} is damaged: create it again`);
       }
     },
   };

@@ -10,7 +10,7 @@ import { type SealingKey, seal, sealingKey, unseal } from './seal.ts';
 /** The master keys, the one to seal with first. */
 export type MasterKeys = () => Promise<readonly [SealingKey, ...SealingKey[]]>;
 
-/** Rewritten with every change of the vault, so that its version tells whether there was one. */
+/** This record is rewritten with every change of the vault, so that its version shows whether the vault changed. */
 const dataKeyId = 'current';
 const DataKeyBody = z.strictObject({ id: z.string(), sealedBy: z.string(), sealed: z.string() });
 export type DataKeyBody = z.infer<typeof DataKeyBody>;
@@ -26,14 +26,14 @@ export type SecretBody = z.infer<typeof SecretBody>;
 export interface DataKey {
   readonly key: SealingKey;
   readonly body: DataKeyBody;
-  /** 0 for one that is not stored yet. */
+  /** 0 if the key is not stored yet. */
   readonly version: number;
 }
 
 const aboutKey = (workspace: WorkspaceId): readonly string[] => ['data-key', workspace];
 const aboutSecret = (workspace: WorkspaceId, name: string): readonly string[] => ['secret', workspace, name];
 
-/** Before it has a data key: a new master key finds all of them. */
+/** Registers a workspace before it gets a data key, so that a rotation of the master key finds all data keys. */
 export const enlist = async (records: Records, workspace: WorkspaceId): Promise<void> => {
   await records.writeRecords(registryWorkspace, [{ kind: 'data-key', id: workspace, onVersion: 0, body: {} }]);
 };
@@ -59,7 +59,8 @@ export const openDataKey = (
   masters: readonly SealingKey[],
 ): SealingKey => {
   const master = masters.find(({ id }) => id === sealedBy);
-  if (!master) throw vaultLocked(`what ${workspace} keeps was sealed by another master key (${sealedBy})`);
+  if (!master)
+    throw vaultLocked(`the secrets of ${workspace} were sealed with another master key (${sealedBy}): use that key`);
   try {
     return sealingKey(unseal(master, aboutKey(workspace), sealed));
   } catch {
@@ -67,7 +68,7 @@ export const openDataKey = (
   }
 };
 
-/** Undefined removes it. */
+/** Writes the data key. An undefined body removes it. */
 export const dataKeyWrite = (body: DataKeyBody | undefined, onVersion: number, id = dataKeyId): RecordWrite => ({
   kind: 'data-key',
   id,
@@ -82,14 +83,14 @@ export const openSecret = (workspace: WorkspaceId, key: SealingKey, { id: name, 
   try {
     return unseal(key, aboutSecret(workspace, name), SecretBody.parse(body).sealed).toString();
   } catch {
-    throw vaultLocked(`the secret ${name} of ${workspace} is damaged: set or remove it`);
+    throw vaultLocked(`the secret ${name} of ${workspace} is damaged: set it again, or remove it`);
   }
 };
 
 const asSecrets = (masters: readonly SealingKey[]): readonly Secret[] =>
   masters.map(({ bytes }) => ({ name: 'PERDURE_MASTER_KEY', value: Buffer.from(bytes).toString('base64') }));
 
-/** All that a vault holds at one moment; `before` itself where nothing has changed since. */
+/** A consistent copy of the vault. Returns `before` itself if nothing has changed. */
 export const readVault = async (
   records: Records,
   workspace: WorkspaceId,
@@ -100,7 +101,7 @@ export const readVault = async (
     const stored = await readDataKeyBody(records, workspace);
     const version = stored?.version ?? 0;
     if (before?.version === version) return before;
-    // A vault that holds nothing needs no key, and where there is one it is a secret all the same.
+    // An empty vault needs no master key. If there is one, it is still redacted.
     if (!stored) return { version, secrets: [], masterKeys: asSecrets(await masters().catch(() => [])) };
     const known = await masters();
     const key = openDataKey(workspace, stored.body, known);

@@ -33,7 +33,7 @@ interface Opened {
   readonly open: (masterKey?: string) => Promise<Runtime>;
 }
 
-/** Any number of runtimes on one store, as of so many processes. */
+/** Opens any number of runtimes on one store, like several processes. */
 const start = async (masterKey?: string): Promise<Opened> => {
   const database = newMemoryDatabase();
   const data = await dataFolder();
@@ -54,27 +54,27 @@ const recordsOf = async (store: RuntimeStore, workspace = local) => [
   ...(await store.records(workspace, 'secret', { limit: 10 })),
 ];
 
-const toldBy = async (runtime: Runtime, text: string): Promise<string> => {
+const storedText = async (runtime: Runtime, text: string): Promise<string> => {
   const session = await runtime.sessions.open();
   const [event] = await session.append({ role: 'user', content: text });
   return JSON.stringify(event!.payload.message.content);
 };
 
 describe('a vault', () => {
-  test('[RED5] keeps the master key out of logs before it holds anything', async () => {
+  test('[RED5] keeps the master key out of logs even while it is empty', async () => {
     const key = newKey();
     const { runtime } = await start(key);
-    expect(await toldBy(runtime, `it is ${key}`)).not.toContain(key);
+    expect(await storedText(runtime, `it is ${key}`)).not.toContain(key);
   });
 
-  test('[VAULT1] takes no value that is told by what it is for', async () => {
+  test('[VAULT1] rejects a value that its own description contains', async () => {
     const { runtime } = await start(newKey());
     const refused = runtime.vault.set('github', 'ghp_0123456789', { about: 'the token ghp_0123456789' });
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect(await runtime.vault.list()).toEqual([]);
   });
 
-  test('[VAULT1] tells names, what they are for and when, and never a value', async () => {
+  test('[VAULT1] lists names, descriptions and times, but never a value', async () => {
     const { runtime, store } = await start(newKey());
     await runtime.vault.set('github', 'ghp_0123456789', { about: 'issues' });
     await runtime.vault.set('aws', 'aws-0123456789');
@@ -97,7 +97,7 @@ describe('a vault', () => {
     ['github-token', 'github-token'],
     ['a b', 'long enough'],
     ['', 'long enough'],
-  ])('[VAULT1] %j = %j is refused, and the value is not repeated', async (name, value) => {
+  ])('[VAULT1] %j = %j is rejected without repeating the value', async (name, value) => {
     const { runtime } = await start(newKey());
     const refused = await runtime.vault.set(name, value).catch((error: Error) => error);
     expect(refused).toMatchObject({ code: 'INVALID_INPUT' });
@@ -105,7 +105,7 @@ describe('a vault', () => {
     expect(await runtime.vault.list()).toEqual([]);
   });
 
-  test('[VAULT2] what is sealed opens by its key alone, for what it was sealed, unchanged', () => {
+  test('[VAULT2] sealed content opens only with its key, for its purpose, and unchanged', () => {
     const key = newSealingKey();
     const sealed = seal(key, ['secret', 'local', 'github'], Buffer.from('value'));
     expect(unseal(key, ['secret', 'local', 'github'], sealed).toString()).toBe('value');
@@ -123,7 +123,7 @@ describe('a vault', () => {
     }
   });
 
-  test('[VAULT2] a secret that was put in the place of another is not taken for it', async () => {
+  test('[VAULT2] a sealed secret that was copied over another is detected', async () => {
     const masterKey = newKey();
     const { runtime, store, open } = await start(masterKey);
     await runtime.vault.set('one', 'value-of-one');
@@ -138,7 +138,7 @@ describe('a vault', () => {
     await expect(runtime.vault.rotate()).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT3] a rotation seals every secret anew by another key, and both know the same', async () => {
+  test('[VAULT3] a rotation seals every secret again with a new key and keeps the values', async () => {
     const { runtime, store } = await start(newKey());
     await runtime.vault.set('one', 'value-of-one');
     await runtime.vault.set('two', 'value-of-two');
@@ -147,10 +147,10 @@ describe('a vault', () => {
     const after = await recordsOf(store);
     const sealedOf = (all: typeof after) => all.map(({ body }) => (body as { sealed: string }).sealed);
     for (const sealed of sealedOf(after)) expect(sealedOf(before)).not.toContain(sealed);
-    expect(await toldBy(runtime, 'value-of-one value-of-two')).toContain('[secret one] [secret two]');
+    expect(await storedText(runtime, 'value-of-one value-of-two')).toContain('[secret one] [secret two]');
   });
 
-  test('[VAULT3] changes and rotations at once lose nothing', async () => {
+  test('[VAULT3] concurrent changes and rotations lose nothing', async () => {
     const key = newKey();
     const { runtime, open } = await start(key);
     const other = await open(key);
@@ -160,11 +160,11 @@ describe('a vault', () => {
       runtime.vault.rotate(),
       other.vault.rotate(),
     ]);
-    const told = await toldBy(await open(key), names.map((name) => `value-of-${name}`).join(' '));
-    expect(told).toContain(names.map((name) => `[secret ${name}]`).join(' '));
+    const text = await storedText(await open(key), names.map((name) => `value-of-${name}`).join(' '));
+    expect(text).toContain(names.map((name) => `[secret ${name}]`).join(' '));
   });
 
-  test('[VAULT4] without a master key its verbs fail and say what to do, and nothing is appended unredacted', async () => {
+  test('[VAULT4] without the master key, verbs fail with the next step and nothing is appended unredacted', async () => {
     const { runtime, open } = await start(newKey());
     const locked = await open();
     await expect(locked.vault.set('a', 'long enough')).rejects.toMatchObject({
@@ -181,7 +181,7 @@ describe('a vault', () => {
     await expect(wrong.vault.set('b', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT4] what was sealed by a key that is lost can be removed, and work goes on', async () => {
+  test('[VAULT4] secrets sealed with a lost key can be removed, after which work continues', async () => {
     const { runtime, open, store } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     await runtime.vault.set('b', 'value-of-b');
@@ -191,20 +191,20 @@ describe('a vault', () => {
     await late.vault.remove('b');
     expect(await late.vault.list()).toEqual([]);
     expect(await recordsOf(store)).toEqual([]);
-    expect(await toldBy(late, 'value-of-a')).toContain('value-of-a');
+    expect(await storedText(late, 'value-of-a')).toContain('value-of-a');
     await runtime.vault.set('a', 'value-of-a');
-    expect(await toldBy(runtime, 'value-of-a')).toContain('[secret a]');
+    expect(await storedText(runtime, 'value-of-a')).toContain('[secret a]');
   });
 
   test.each(['', 'short', randomBytes(31).toString('base64'), `${randomBytes(32).toString('hex')}`])(
-    '[VAULT4] %j is no master key',
+    '[VAULT4] %j is rejected as a master key',
     async (masterKey) => {
       const { runtime } = await start(masterKey);
       await expect(runtime.vault.set('a', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
     },
   );
 
-  test('[VAULT4] a key file is for its user alone, and is made once', async () => {
+  test('[VAULT4] a key file is private to its user and is never overwritten', async () => {
     const data = await dataFolder();
     const file = join(data, 'master.key');
     await makeMasterKey(file);
@@ -231,7 +231,7 @@ describe('a vault', () => {
     await given.vault.set('a', 'long enough');
   });
 
-  test('[VAULT5] a new master key opens the vaults of all workspaces, and the old one none', async () => {
+  test('[VAULT5] after a rotation the new master key opens all vaults and the old one none', async () => {
     const [old, next] = [newKey(), newKey()];
     const { runtime, open } = await start(old);
     const other = (of: Runtime) => of.as({ workspace: 'other', member: 'ann', role: 'admin' });
@@ -240,14 +240,14 @@ describe('a vault', () => {
     expect(await runtime.rotateMasterKey(next)).toEqual({ workspaces: 2 });
     await runtime.vault.set('c', 'value-of-c');
     const renewed = await open(next);
-    expect(await toldBy(renewed, 'value-of-a value-of-c')).toContain('[secret a] [secret c]');
+    expect(await storedText(renewed, 'value-of-a value-of-c')).toContain('[secret a] [secret c]');
     await other(renewed).sessions.open();
     const late = await open(old);
     await expect(late.sessions.open()).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
     await expect(other(late).sessions.open()).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT5] a rotation of the key file that broke off anywhere loses nothing and can be finished', async () => {
+  test('[VAULT5] an interrupted rotation of the key file loses nothing and can be finished', async () => {
     const { store, open } = await start();
     const data = await dataFolder();
     const key = join(data, 'master.key');
@@ -261,7 +261,7 @@ describe('a vault', () => {
     expect(await (await open()).rotateMasterKey()).toEqual({ workspaces: 1 });
     expect(await readdir(data)).toEqual(['master.key']);
     expect(await readFile(key, 'utf8')).not.toBe(before);
-    expect(await toldBy(await open(), 'value-of-a value-of-b')).toContain('[secret a] [secret b]');
+    expect(await storedText(await open(), 'value-of-a value-of-b')).toContain('[secret a] [secret b]');
     expect(await store.records(registryWorkspace, 'data-key', { limit: 5 })).toHaveLength(1);
     await writeFile(key, before);
     await expect((await open()).sessions.open()).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
@@ -269,38 +269,38 @@ describe('a vault', () => {
 });
 
 describe('known secrets', () => {
-  test('[RED5] count at once where they are set, in other processes within a second, and nowhere after they were removed', async () => {
+  test('[RED5] apply at once in the process that sets them, within a second elsewhere, and not after removal', async () => {
     const key = newKey();
     const { runtime, open } = await start(key);
     const other = await open(key);
-    expect(await toldBy(other, 'value-of-a')).toContain('value-of-a');
+    expect(await storedText(other, 'value-of-a')).toContain('value-of-a');
     const session = await runtime.sessions.open();
     const appended = async () => JSON.stringify(await session.append({ role: 'user', content: 'value-of-a' }));
     expect(await appended()).toContain('value-of-a');
     await runtime.vault.set('a', 'value-of-a');
     expect(await appended()).toContain('[secret a]');
-    await vi.waitFor(async () => expect(await toldBy(other, 'value-of-a')).toContain('[secret a]'), 2000);
+    await vi.waitFor(async () => expect(await storedText(other, 'value-of-a')).toContain('[secret a]'), 2000);
     await runtime.vault.remove('a');
     expect(await appended()).toContain('value-of-a');
   });
 
-  test('[RED5] neighbours share nothing: a secret of another workspace is none here', async () => {
+  test('[RED5] do not include secrets of other workspaces', async () => {
     const { runtime } = await start(newKey());
     await runtime.as({ workspace: 'other', member: 'ann', role: 'admin' }).vault.set('a', 'value-of-a');
-    expect(await toldBy(runtime, 'value-of-a')).toContain('value-of-a');
+    expect(await storedText(runtime, 'value-of-a')).toContain('value-of-a');
   });
 
-  test('[RED5] keys of providers and the master key are among them', async () => {
+  test('[RED5] include provider keys and the master key', async () => {
     const key = newKey();
     vi.stubEnv('ANTHROPIC_API_KEY', 'sk-ant-0123456789');
     const { runtime } = await start(key);
     await runtime.vault.set('a', 'value-of-a');
-    expect(await toldBy(runtime, `sk-ant-0123456789 ${key}`)).toContain(
+    expect(await storedText(runtime, `sk-ant-0123456789 ${key}`)).toContain(
       '[secret ANTHROPIC_API_KEY] [secret PERDURE_MASTER_KEY]',
     );
   });
 
-  test('[RED6] no warning tells one, nor what caused it', async () => {
+  test('[RED6] are removed from warnings and their causes', async () => {
     const warnings: unknown[] = [];
     const runtime = await openRuntime({
       store: openMemoryStore(),
@@ -328,7 +328,7 @@ describe('known secrets', () => {
     expect(inspect(warnings, { depth: 9 })).not.toContain('value-of-a');
   });
 
-  test('[RED3] no idempotency key holds one', async () => {
+  test('[RED3] are rejected in idempotency keys', async () => {
     const { runtime } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     const session = await runtime.sessions.open();

@@ -24,20 +24,23 @@ import {
   sealSecret,
 } from './vault-records.ts';
 
-/** Credentials of a workspace, for its tools alone. Nothing gives back a value. */
+/** Credentials of a workspace, only for its tools. No verb returns a value. */
 export interface Vault {
-  /** Puts a value in, or another in its place. From then on it is kept out of logs, previews, files and models. */
+  /** Adds a secret or replaces its value. From then on the value is kept out of logs, previews, files and models. */
   set(name: string, value: string, options?: { readonly about?: string | undefined }): Promise<SecretInfo>;
-  /** Their names and what they are for, by name; never a value. */
+  /** The names and descriptions of all secrets, sorted by name. Never a value. */
   list(): Promise<readonly SecretInfo[]>;
-  /** Removes a value, which is no secret any more. Needs no master key: so a vault whose key is lost can be cleared. */
+  /**
+   * Removes a secret. Its value is no longer redacted. Needs no master key, so that a vault whose key is lost can be
+   * cleared.
+   */
   remove(name: string): Promise<void>;
-  /** A new data key, by which every secret is sealed anew. */
+  /** Makes a new data key and seals every secret with it. */
   rotate(): Promise<{ readonly secrets: number }>;
 }
 
 const Value = Text.min(leastSecretChars, {
-  error: `is shorter than ${leastSecretChars} characters, which would be taken out of ordinary words too: use a longer one`,
+  error: `is shorter than ${leastSecretChars} characters, so redaction would also hit ordinary words: use a longer one`,
 }).max(32 * 1024);
 const Options = z.strictObject({ about: Text.max(500).optional() });
 
@@ -47,11 +50,18 @@ const infoOf = (name: string, body: unknown): SecretInfo => {
 };
 
 const notFound = (name: string): PerdureError =>
-  new PerdureError('SECRET_NOT_FOUND', `there is no secret ${name} in this workspace`, { details: { secret: name } });
+  new PerdureError(
+    'SECRET_NOT_FOUND',
+    `there is no secret ${name} in this workspace: \`perdure vault ls\` lists them`,
+    { details: { secret: name } },
+  );
 
-const refuseToldBy = (about: 'the name' | 'what it is for', text: string, value: string): void => {
+const refuseValueIn = (about: 'the name' | 'the description', text: string, value: string): void => {
   if (!text.includes(value)) return;
-  throw new PerdureError('INVALID_INPUT', `the value is a part of ${about}, which is kept as it is: take another text`);
+  throw new PerdureError(
+    'INVALID_INPUT',
+    `${about} contains the value, and it is stored in plain text: choose another`,
+  );
 };
 
 export interface VaultParts {
@@ -60,11 +70,14 @@ export interface VaultParts {
   readonly clock: Clock;
   readonly masters: MasterKeys;
   readonly secrets: Pick<Secrets, 'redactor'>;
-  /** Told after each change. */
+  /** Called after each change. */
   changed(): void;
 }
 
-/** Every change writes the data key too, so that none is made by one that was replaced meanwhile; with the last secret it goes. */
+/**
+ * Every change also writes the data key, so that none uses a key that was replaced meanwhile. The data key is removed
+ * with the last secret.
+ */
 export const vaultOf = ({ records, workspace, clock, masters, secrets, changed }: VaultParts): Vault => {
   const dataKey = async (): Promise<DataKey> => {
     const known = await masters();
@@ -86,8 +99,8 @@ export const vaultOf = ({ records, workspace, clock, masters, secrets, changed }
       parseInput('the name', SecretName, name);
       parseInput('the value', Value, value);
       const { about } = parseInput('the secret', Options, options);
-      refuseToldBy('the name', name, value);
-      refuseToldBy('what it is for', about ?? '', value);
+      refuseValueIn('the name', name, value);
+      refuseValueIn('the description', about ?? '', value);
       await refuseSecrets(secrets, 'what the secret is for', name, about);
       return change(async () => {
         const { key, body: keyBody, version } = await dataKey();

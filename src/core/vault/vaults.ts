@@ -22,15 +22,15 @@ interface Parts {
   readonly records: Records;
   readonly clock: Clock;
   readonly masterKey: MasterKeySource;
-  /** Secrets that the configuration names, of every workspace. */
+  /** The secrets of the configuration, which apply to every workspace. */
   readonly configured: () => Promise<readonly Secret[]>;
 }
 
-/** The vaults of all workspaces, and what this process knows of them. */
+/** The vaults of all workspaces, and the secrets that this process knows. */
 export class Vaults {
   readonly #parts: Parts;
   readonly #known = new Map<WorkspaceId, KnownSecrets>();
-  /** A key that somebody has brought since. */
+  /** The key of a rotation that was passed in after the start. */
   #newest: SealingKey | undefined;
 
   constructor(parts: Parts) {
@@ -57,14 +57,15 @@ export class Vaults {
 
   async makeMasterKey(): Promise<{ readonly file: string }> {
     const { given, file } = this.#parts.masterKey;
-    if (given !== undefined) throw new PerdureError('CONFLICT', 'there is a master key already: it was given');
+    if (given !== undefined)
+      throw new PerdureError('CONFLICT', 'there is already a master key, from the options or from PERDURE_MASTER_KEY');
     await makeMasterKey(file);
     return { file };
   }
 
   /**
-   * Seals every data key anew, by the key that is given (base64 of 32 bytes) or by a new one in the place of the key file. Until it returns,
-   * both are needed; when it broke off, it is to be asked for again.
+   * Seals every data key with a new master key: the given one (base64 of 32 bytes), or a generated one that replaces
+   * the key file. Both keys are needed until it returns. If it was interrupted, call it again.
    */
   async rotateMasterKey(given?: string): Promise<{ readonly workspaces: number }> {
     const { masterKey } = this.#parts;
@@ -77,7 +78,7 @@ export class Vaults {
     if (masterKey.given !== undefined) {
       throw new PerdureError(
         'INVALID_INPUT',
-        'the master key is not in a file: give the new one, and set it when this is done',
+        'the master key is not in a file: pass the new key, and configure it when this is done',
       );
     }
     await this.#masters();

@@ -3,7 +3,9 @@ import { changeRecords, writeOf } from '../engine/change-records.ts';
 import { findWebhook, type StoredWebhook } from './stored-webhook.ts';
 import type { WebhookScope } from './webhook-scope.ts';
 
-/** Undefined where there is none; what gives undefined leaves it as it is. */
+/**
+ * Changes a webhook. `next` returns undefined to leave it unchanged. Returns undefined if the webhook does not exist.
+ */
 export const changeWebhook = (
   { records, workspace }: Pick<WebhookScope, 'records' | 'workspace'>,
   id: WebhookId,

@@ -5,7 +5,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from '../session/events/event-codec.ts';
 import { deliveryId, type StoredWebhook } from './stored-webhook.ts';
 
-/** Something that webhooks can hear of. */
+/** Something that happened and that webhooks can be notified of. */
 export interface Occurrence {
   readonly type: WebhookEvent;
   readonly session: SessionId;
@@ -14,7 +14,7 @@ export interface Occurrence {
   readonly details?: Pick<WebhookMessage['data'], 'run' | 'approval' | 'status'>;
 }
 
-/** An event whose payload cannot be read is told without what it says. */
+/** A damaged event is delivered without the details of its payload. */
 const readable = <T>(read: () => T): Partial<T> => {
   try {
     return read();
@@ -24,7 +24,7 @@ const readable = <T>(read: () => T): Partial<T> => {
   }
 };
 
-/** What webhooks hear of an event; of most, nothing. */
+/** The occurrence for an event. Undefined for most event types. */
 export const occurrenceOf = (event: StoredEvent): Occurrence | undefined => {
   const { session, seq, at, run } = event;
   if (event.type === 'run.ended') {

@@ -9,9 +9,9 @@ import type { WebhookScope } from './webhook-scope.ts';
 import { writeDelivery } from './write-delivery.ts';
 
 export interface SenderOptions {
-  /** Between tries; one more try than there are. */
+  /** The delays between attempts. There is one more attempt than delays. */
   readonly retryMs: readonly number[];
-  /** A try that nobody told the end of is somebody else's after this time. */
+  /** How long a claim lasts. After that, another dispatcher may retry an attempt whose end was never recorded. */
   readonly claimMs: number;
 }
 
@@ -24,7 +24,7 @@ export const defaultSenderOptions: SenderOptions = {
   claimMs: 30 * secondMs,
 };
 
-/** A webhook that nothing got through to for so long is disabled. */
+/** A webhook is disabled after failing for this long. */
 const givesUpMs = 72 * hourMs;
 const keptAttempts = 20;
 const gone = 410;
@@ -43,7 +43,7 @@ const messageOf = (error: unknown): string => {
   return (name === 'TimeoutError' ? 'no answer in time' : message).toWellFormed().slice(0, 500);
 };
 
-/** One try, however it ends; undefined when it was broken off. */
+/** Makes one attempt. Returns undefined if it was aborted. */
 export const attempt = async (
   { clock, postRules, sealer, secrets }: Pick<WebhookScope, 'clock' | 'postRules' | 'sealer' | 'secrets'>,
   { id: webhook, url, secret }: StoredWebhook,
@@ -57,8 +57,8 @@ export const attempt = async (
   try {
     const headers = signedHeaders(await openSecret(sealer, webhook, secret), { id, atMs: at, body });
     const redactor = await secrets.redactor();
-    const { status, answer: said } = await post(url, { headers, body }, postRules, stopping);
-    const answer = said && redactor.text(said);
+    const { status, answer: text } = await post(url, { headers, body }, postRules, stopping);
+    const answer = text && redactor.text(text);
     const error = problemOf(status);
     return { ...took(), status, ...(answer && { answer }), ...(error && { error }) };
   } catch (error) {
@@ -66,14 +66,17 @@ export const attempt = async (
   }
 };
 
-/** Adds an attempt; the oldest go where there are too many. */
+/** Adds an attempt, and drops the oldest ones if there are too many. */
 export const withAttempt = (delivery: Delivery, made: DeliveryAttempt): Delivery => ({
   ...delivery,
   status: isDelivered(made) ? 'delivered' : 'failed',
   attempts: [...delivery.attempts, made].slice(-keptAttempts),
 });
 
-/** Sends one due delivery. It is claimed first, so that no other sends it meanwhile; whoever dies leaves it to the next when the claim lapses. */
+/**
+ * Sends one due delivery. It claims the delivery first, so that no other dispatcher sends it. After a crash the claim
+ * expires and another takes over.
+ */
 export class DeliverySender {
   readonly #scope: WebhookScope;
   readonly #options: SenderOptions;
@@ -130,10 +133,10 @@ export class DeliverySender {
     await changeWebhook(this.#scope, id, ({ failingSince, ...webhook }) => {
       if (isDelivered(made)) return failingSince === undefined ? undefined : webhook;
       const disabled = (disabledBecause: string) => ({ ...webhook, disabledAt: clock.now(), disabledBecause });
-      if (made.status === gone) return disabled('it answered 410: it wants to hear no more');
+      if (made.status === gone) return disabled('it answered 410, which means that it wants no more deliveries');
       if (failingSince === undefined) return { ...webhook, failingSince: made.at };
       if (clock.now() - failingSince < givesUpMs) return undefined;
-      return disabled(`nothing got through for 3 days: ${error}`.slice(0, 500));
+      return disabled(`every delivery failed for 3 days: ${error}`.slice(0, 500));
     });
   }
 }

@@ -17,33 +17,33 @@ import { writeDelivery } from './write-delivery.ts';
 const Options = z.strictObject({
   retryMs: z.array(z.number().nonnegative()).default([...defaultSenderOptions.retryMs]),
   claimMs: z.number().positive().default(defaultSenderOptions.claimMs),
-  /** Looks at all that changed lately at least this often, should a hint be lost. */
+  /** The interval of checking all recent changes, in case a hint was lost. */
   sweepMs: z.number().positive().default(60_000),
-  /** Looks for what is due at least this often. */
+  /** The longest interval between checks for due deliveries. */
   pollMs: z.number().positive().default(5000),
 });
 export type DispatcherOptions = z.input<typeof Options>;
 
 export interface Dispatcher {
-  /** Sends until it is stopped. Once it was stopped, this is RUNTIME_CLOSED: another is to be made. */
+  /** Sends until it is stopped. A stopped dispatcher cannot start again and fails with RUNTIME_CLOSED. */
   start(): void;
-  /** Breaks off what is being sent, which another then sends; complete when it returns. */
+  /** Aborts the requests in flight, so that another dispatcher can send them. Complete when it returns. */
   stop(): Promise<void>;
 }
 
 const maxPosts = 20;
-/** One that hangs keeps the others waiting for nothing. */
+/** Limited, so that a slow webhook does not hold up the others. */
 const maxPostsPerWebhook = 4;
 const pageDeliveries = 100;
 const pruneMs = 3_600_000;
-/** After a failure of the store. */
+/** The pause after a failure of the store. */
 const restMs = 1000;
-/** Between two looks for webhooks while there are none. */
+/** The interval of checking for webhooks while there are none. */
 const idleMs = 1000;
 const sweepId = 'sweep';
 const Sweep = z.strictObject({ at: z.int() });
 
-/** Tells the webhooks of one workspace what happens in it. Any number of them, in any number of processes, share the work. */
+/** Notifies the webhooks of one workspace. Any number of dispatchers, in any number of processes, share the work. */
 export class WebhookDispatcher implements Dispatcher {
   readonly #scope: WebhookScope;
   readonly #atWork: AtWork;
@@ -92,7 +92,7 @@ export class WebhookDispatcher implements Dispatcher {
     await sleep(timerMs(ms), undefined, { signal, ref: false }).catch(() => undefined);
   }
 
-  /** What fails is told, and tried again after a rest; undefined then. */
+  /** Reports a failure as a warning, pauses, and returns undefined, so that the caller's loop retries. */
   async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -109,7 +109,8 @@ export class WebhookDispatcher implements Dispatcher {
     while (!this.#isStopped) {
       await this.#trying(async () => {
         for await (const { session } of readChanges(this.#scope, { signal })) {
-          // Where nobody listens, not every change is a question to the store; those that come are kept meanwhile, one for each session.
+          // Without webhooks, it does not query the store for every change. Changes wait here meanwhile, one per
+          // session.
           while (!this.#isStopped && (await heardSince(this.#scope)) === undefined) await this.#rest(idleMs);
           await this.#look(session);
         }
@@ -129,7 +130,7 @@ export class WebhookDispatcher implements Dispatcher {
     }
   }
 
-  /** All that changed since the last one that was through, by whomever. */
+  /** Checks every session that changed since the last complete sweep of any dispatcher. */
   async #sweep(): Promise<void> {
     const { records, store, workspace, clock } = this.#scope;
     const startedAt = clock.now();
@@ -148,7 +149,10 @@ export class WebhookDispatcher implements Dispatcher {
     await records.writeRecords(workspace, [{ kind: 'hook-cursor', id: sweepId, onVersion: last?.version ?? 0, body }]);
   }
 
-  /** One session after another: who hears, who sweeps and who comes again do not get in each other's way. False where it failed, which the next sweep mends. */
+  /**
+   * Checks sessions one at a time, so that hints, sweeps and timers do not interfere. Returns false on failure, and the
+   * next sweep retries.
+   */
   #look(session: SessionId): Promise<boolean> {
     const looked = this.#looking.then(async () => {
       if (this.#isStopped) return false;
@@ -157,12 +161,12 @@ export class WebhookDispatcher implements Dispatcher {
       if (againAt !== undefined) this.#lookAgain(session, againAt);
       return true;
     });
-    const told = looked.catch((error) => {
+    const settled = looked.catch((error) => {
       if (!this.#isStopped) this.#scope.onWarning(error);
       return false;
     });
-    this.#looking = told;
-    return told;
+    this.#looking = settled;
+    return settled;
   }
 
   #lookAgain(session: SessionId, atMs: number): void {
@@ -200,7 +204,7 @@ export class WebhookDispatcher implements Dispatcher {
     }
   }
 
-  /** Starts what is due and has room; tells when the next will be due. */
+  /** Starts due deliveries while there is capacity. Returns when the next one is due. */
   async #startPosts(): Promise<number | undefined> {
     const { records, workspace, clock } = this.#scope;
     const now = clock.now();
@@ -226,7 +230,7 @@ export class WebhookDispatcher implements Dispatcher {
     return true;
   }
 
-  /** A page full of what has no room hides what others wait for: it makes way. */
+  /** Postpones deliveries without capacity, because a full page of them would hide the deliveries of other webhooks. */
   async #postpone(crowded: readonly StoredRecord[]): Promise<void> {
     const { records, workspace, clock } = this.#scope;
     if (crowded.length === 0) return;

@@ -7,23 +7,23 @@ import { listWebhooks, type StoredWebhook } from './stored-webhook.ts';
 import type { WebhookScope } from './webhook-scope.ts';
 import { writeDelivery } from './write-delivery.ts';
 
-/** How far a session's events were looked at, and what was told last of its having changed. */
+/** How far a session's events were processed, and when its last `session.changed` was delivered. */
 const Cursor = z.strictObject({ seq: z.int(), changedSeq: z.int(), changedAt: z.int() });
 type Cursor = z.infer<typeof Cursor>;
 
 interface KnownCursor extends Cursor {
-  /** Of its record; 0 where there is none. */
+  /** The version of its record, or 0 if there is none. */
   readonly version: number;
-  /** What the record says. */
+  /** The seq in the record, which may lag behind `seq`. */
   readonly keptSeq: number;
 }
 
 const pageEvents = 200;
 const pageBytes = 4 * 1024 * 1024;
-/** A cursor that nothing hangs on is kept in memory alone, and falls so many events behind. */
+/** A cursor that made no deliveries is stored only after this many events. Until then it is kept in memory. */
 const unkeptEvents = 1000;
 const maxCursors = 10_000;
-/** Between two tellings that a session changed. */
+/** The minimum time between two `session.changed` of a session. */
 export const changedEveryMs = 1000;
 
 const oldestOf = (webhooks: readonly StoredWebhook[]): number =>
@@ -32,15 +32,15 @@ const oldestOf = (webhooks: readonly StoredWebhook[]): number =>
     .flatMap(({ since }) => Object.values(since))
     .reduce((oldest, each) => Math.min(oldest, each), Number.POSITIVE_INFINITY);
 
-/** From when on there is anything to hear of; undefined where nobody hears. */
+/** The earliest time that a webhook subscribes from. Undefined if no webhook is enabled. */
 export const heardSince = async ({ records, workspace }: WebhookScope): Promise<number | undefined> => {
   const oldest = oldestOf(await listWebhooks(records, workspace));
   return Number.isFinite(oldest) ? oldest : undefined;
 };
 
 /**
- * Makes the deliveries of what happens in sessions. Those of some events and how far we are in the session are written together and on
- * what was there before, so that whoever does it again, or at the same time, makes nothing twice and leaves nothing out.
+ * Creates deliveries from the events of sessions. Deliveries and the cursor are written atomically on the previous
+ * version of the cursor. So a repeated or concurrent check creates no delivery twice and misses none.
  */
 export class OccurrenceLog {
   readonly #scope: WebhookScope;
@@ -50,13 +50,16 @@ export class OccurrenceLog {
     this.#scope = scope;
   }
 
-  /** Whether all up to there was looked at, as far as is known without asking. */
+  /** Whether events up to `seq` are known to be processed, without asking the store. */
   isDone(session: SessionId, seq: number): boolean {
     const cursor = this.#cursors.get(session);
     return cursor !== undefined && cursor.seq >= seq && cursor.changedSeq >= seq;
   }
 
-  /** Makes what there is to make; tells how many, and when to look again where something was told only just before. */
+  /**
+   * Creates the missing deliveries of a session. Returns their number, and when to check again if `session.changed` was
+   * throttled.
+   */
   async look(session: SessionId): Promise<{ readonly made: number; readonly againAt?: number }> {
     const { store, workspace } = this.#scope;
     const key = { workspace, session };
@@ -80,7 +83,7 @@ export class OccurrenceLog {
     return { ...cursor, version: found?.version ?? 0, keptSeq: cursor.seq };
   }
 
-  /** The last event before the time, when that is far ahead: times of a log never run backwards. */
+  /** Skips events before `since` with a binary search, because the times of a log never decrease. */
   async #skipOlder(key: SessionKey, after: number, head: number, since: number): Promise<number> {
     let [low, high] = [after, head];
     if (high - low <= pageEvents) return after;
@@ -93,7 +96,7 @@ export class OccurrenceLog {
     return low;
   }
 
-  /** Webhooks are read after the events: one that was there before an event happened hears of it. */
+  /** Reads the webhooks after the events, so that a webhook added before an event never misses it. */
   async #keep(
     head: Head,
     cursor: KnownCursor,

@@ -2,18 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
-/** What a name leads to; without Node's types, which users of the package may not have. */
+/** A resolved address. Does not use Node's types, which users of the package may not have. */
 export interface FoundAddress {
   readonly address: string;
   readonly family: number;
 }
 
 export interface PostRules {
-  /** Also to private addresses and without TLS, for receivers on one's own machine or network. */
+  /** Allows private addresses and plain HTTP, for receivers on the same machine or network. */
   readonly allowPrivate: boolean;
-  /** Within which a receiver has to answer. */
+  /** The time within which a receiver must answer. */
   readonly timeoutMs: number;
-  /** How names become addresses, so that tests can bring their own. */
+  /** Resolves host names, so that tests can inject their own resolver. */
   readonly resolve: (name: string) => Promise<readonly FoundAddress[]>;
 }
 
@@ -25,7 +25,7 @@ export const defaultPostRules: PostRules = {
 
 export interface Posted {
   readonly status: number;
-  /** The beginning of what was said. */
+  /** The beginning of the response body. */
   readonly answer: string;
 }
 
@@ -34,31 +34,35 @@ const keptBytes = 1024;
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 const notPublic = (address: string): string =>
-  `${address} is not a public address: webhooks go to private ones only where that is allowed`;
+  `${address} is not a public address: webhooks to private addresses must be allowed explicitly`;
 
-/** What every resolver takes for this machine (RFC 6761). */
+/** Names that always resolve to this machine (RFC 6761). */
 const isLocalName = /(^|\.)localhost\.?$/;
 
-/** What is wrong with an address before its name is looked up. */
+/** Checks a URL before its name is resolved. */
 export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allowPrivate'>): string | undefined => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !['http:', 'https:'].includes(url.protocol))
     return 'expected an address such as https://example.org/hooks';
-  if (url.username || url.password) return 'an address with a name or a password in it is not kept: leave them out';
+  if (url.username || url.password)
+    return 'the address contains a user name or a password, which must not be stored: remove them';
   if (allowPrivate) return undefined;
-  if (url.protocol !== 'https:') return 'webhooks go over https only';
+  if (url.protocol !== 'https:') return 'expected an https address';
   const host = hostOf(url);
   return isLocalName.test(host) || (isIP(host) && !isPublicAddress(host)) ? notPublic(host) : undefined;
 };
 
-/** The one address that was checked is the one that is connected to, whatever the name leads to a moment later. */
+/**
+ * Resolves and checks the address. The request connects to exactly this address, even if the name resolves differently
+ * later.
+ */
 const checkedAddress = async (url: URL, { allowPrivate, resolve }: PostRules): Promise<FoundAddress> => {
   const host = hostOf(url);
   const family = isIP(host);
   const found = family ? [{ address: host, family }] : await resolve(host);
   const refused = allowPrivate ? undefined : found.find(({ address }) => !isPublicAddress(address));
   if (refused) throw new Error(notPublic(refused.address));
-  if (!found[0]) throw new Error(`${host} has no address`);
+  if (!found[0]) throw new Error(`${host} does not resolve to an address`);
   return found[0];
 };
 
@@ -72,13 +76,13 @@ const beginningOf = async (response: IncomingMessage): Promise<string> => {
       if (bytes >= keptBytes) break;
     }
   } catch {
-    // It broke off or took too long: the status is known, and that is what counts.
+    // The body broke off or took too long. The status is known, and only that counts.
   }
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes));
   return text.replaceAll('\0', '\ufffd');
 };
 
-/** Loaded when first used: what comes with it would take a fifth of the time in which a store is opened. */
+/** Loads the module on first use, because it would add a fifth to the time of opening a store. */
 const requestFor = async ({ protocol }: URL) =>
   protocol === 'https:' ? (await import('node:https')).request : (await import('node:http')).request;
 
@@ -111,7 +115,7 @@ const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     work.then(resolve, reject);
   });
 
-/** No redirect is followed: what leads elsewhere was not checked. */
+/** Sends a POST request. Does not follow redirects, because their target was not checked. */
 export const post = async (
   address: string,
   message: { readonly headers: Readonly<Record<string, string>>; readonly body: string },

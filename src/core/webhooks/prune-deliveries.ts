@@ -10,7 +10,7 @@ const pageSize = 200;
 
 type Place = Pick<WebhookScope, 'records' | 'workspace'>;
 
-/** Newest first, those before `before`. */
+/** The deliveries of a webhook before `before`, newest first. */
 export async function* deliveriesOf(
   { records, workspace }: Place,
   webhook: WebhookId,
@@ -46,7 +46,7 @@ export const removeDeliveries = async (
       page.map(({ id, version }) => ({ kind: 'delivery', id, onVersion: version, body: undefined })),
     );
   for await (const page of inPages(all)) {
-    // Where one is being sent just now, the others go one by one.
+    // If one delivery of the page changed because it is being sent, removes them one by one.
     if (!(await remove(page))) for (const each of page) await remove([each]);
   }
 };
@@ -55,7 +55,7 @@ async function* endedOf(all: AsyncIterable<StoredRecord>): AsyncGenerator<Stored
   for await (const record of all) if (Delivery.parse(record.body).status !== 'pending') yield record;
 }
 
-/** The log keeps the newest of seven days; what is still to be sent stays. */
+/** Removes deliveries that are older than seven days or beyond the newest 1,000. Pending deliveries stay. */
 export const pruneDeliveries = async (scope: Place & Pick<WebhookScope, 'clock'>): Promise<void> => {
   for (const { id } of await listWebhooks(scope.records, scope.workspace)) {
     let before = deliveriesFrom(id, scope.clock.now() - keptMs);

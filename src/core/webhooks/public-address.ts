@@ -2,13 +2,15 @@ import { BlockList, isIPv6 } from 'node:net';
 
 const notPublic = new BlockList();
 
-/** Loopback, private, link-local, shared, multicast, reserved, and what leads to such by translation. */
+/**
+ * Loopback, private, link-local, shared, multicast and reserved addresses, and addresses that are translated to such.
+ */
 const ipv4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // The machine's own metadata, in Azure.
+  // The metadata service of Azure.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -23,17 +25,17 @@ const ipv4: readonly (readonly [string, number])[] = [
   ['240.0.0.0', 4],
 ];
 const ipv6: readonly (readonly [string, number])[] = [
-  // Teredo and other addresses of protocols.
+  // Teredo and other protocol addresses.
   ['2001::', 23],
   ['2001:db8::', 32],
-  // 6to4, with any IPv4 address within.
+  // 6to4, which embeds any IPv4 address.
   ['2002::', 16],
   ['3fff::', 20],
 ];
 for (const [net, bits] of ipv4) notPublic.addSubnet(net, bits, 'ipv4');
 for (const [net, bits] of ipv6) notPublic.addSubnet(net, bits, 'ipv6');
 
-/** All of IPv6 that is routed in public; mapped, translated and local addresses are elsewhere. */
+/** The publicly routed IPv6 addresses. Mapped, translated and local addresses are outside this range. */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 

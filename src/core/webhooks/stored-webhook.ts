@@ -5,12 +5,12 @@ import { Webhook, type WebhookEvent, WebhookEvent as WebhookEventSchema } from '
 import type { Records } from '../ports/records.ts';
 import { KeptSecret } from './signing-secret.ts';
 
-/** As it is kept. */
+/** A webhook in its stored form. */
 export const StoredWebhook = Webhook.omit({ events: true }).extend({
-  /** From when on it hears of each: what was before is not told. */
+  /** For each event type, the time from which events are delivered. */
   since: z.partialRecord(WebhookEventSchema, z.int()),
   secret: KeptSecret,
-  /** No delivery has got through since. */
+  /** The time since which every delivery has failed. */
   failingSince: z.int().optional(),
 });
 export type StoredWebhook = z.infer<typeof StoredWebhook>;
@@ -40,15 +40,15 @@ export const findWebhook = async (
 export const listWebhooks = async (records: Records, workspace: WorkspaceId): Promise<readonly StoredWebhook[]> =>
   (await records.records(workspace, 'webhook', { limit: maxWebhooks })).map(({ body }) => StoredWebhook.parse(body));
 
-/** All deliveries of a webhook begin so, and sort by when what they tell of happened. */
+/** The prefix of a webhook's delivery ids. The ids sort by the time of the occurrence. */
 export const deliveryPrefix = (webhook: WebhookId): string => `${webhook.replace('whk_', 'dlv_')}_`;
-/** Where those of a webhook end. */
+/** Sorts after every delivery id of the webhook. */
 export const afterDeliveries = (webhook: WebhookId): string => `${deliveryPrefix(webhook)}~`;
 const timeText = (atMs: number): string => atMs.toString(16).padStart(12, '0');
-/** Where those of a webhook from a time on begin. */
+/** Sorts before every delivery id of the webhook from that time on. */
 export const deliveriesFrom = (webhook: WebhookId, atMs: number): string =>
   `${deliveryPrefix(webhook)}${timeText(Math.max(0, atMs))}`;
 
-/** The same for whoever makes it, so that nothing is sent twice because two looked. */
+/** Deterministic, so that two dispatchers that see the same occurrence create the same delivery. */
 export const deliveryId = (webhook: WebhookId, atMs: number, what: string): string =>
   `${deliveriesFrom(webhook, atMs)}_${hash('sha256', what, 'hex').slice(0, 16)}`;

@@ -2,7 +2,7 @@ import type { Scope } from '../engine/scope.ts';
 import type { Sealer } from '../vault/sealer.ts';
 import type { PostRules } from './post.ts';
 
-/** What all about webhooks is given. */
+/** The dependencies of the webhook code. */
 export type WebhookScope = Pick<
   Scope,
   'store' | 'records' | 'workspace' | 'clock' | 'closing' | 'secrets' | 'onWarning'

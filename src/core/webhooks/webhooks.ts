@@ -39,7 +39,7 @@ const Request = z.strictObject({ url: Webhook.shape.url, events: Events });
 const Changes = z.strictObject({
   url: Webhook.shape.url.optional(),
   events: Events.optional(),
-  /** What happened while it was disabled is not told afterwards. */
+  /** Enables or disables it. Events that happened while it was disabled are not delivered later. */
   enabled: z.boolean().optional(),
 });
 const Page = z.strictObject({
@@ -52,41 +52,41 @@ export type WebhookChanges = z.input<typeof Changes>;
 
 export interface NewWebhook {
   readonly webhook: Webhook;
-  /** `whsec_…`, to check signatures with. Shown this once. */
+  /** `whsec_…`, for checking signatures. It is shown only this once. */
   readonly secret: string;
 }
 
 export interface DeliveryPage {
   readonly deliveries: readonly Delivery[];
-  /** Where the next page goes on; absent on the last one. */
+  /** The cursor of the next page. Absent on the last page. */
   readonly cursor?: string;
 }
 
-/** Addresses that are told, by signed requests, what happens in the workspace from then on. */
+/** Addresses that receive signed requests about what happens in the workspace. */
 export interface Webhooks {
-  /** Adds an address that is told what happens from now on; its secret is in this answer and nowhere else. */
+  /** Adds an address that is notified from now on. Its secret is only in this answer. */
   add(request: WebhookRequest): Promise<NewWebhook>;
-  /** All of them, oldest first. */
+  /** All webhooks, oldest first. */
   list(): Promise<readonly Webhook[]>;
   /** Changes its address or events, or enables or disables it. */
   change(id: string, changes: WebhookChanges): Promise<Webhook>;
   /** Removes it with its deliveries. */
   remove(id: string): Promise<void>;
-  /** A new secret; what is sent from now on is signed with it. */
+  /** Makes a new secret, which signs all requests from now on. */
   rotate(id: string): Promise<NewWebhook>;
-  /** What was sent to it and how that went, newest first. */
+  /** Its deliveries and their attempts, newest first. */
   deliveries(
     id: string,
     options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<DeliveryPage>;
-  /** Sends it again, under the same id. */
+  /** Sends a delivery again, under the same id. */
   redeliver(delivery: string): Promise<Delivery>;
-  /** Sends a `webhook.test` at once, and tells how that went. */
+  /** Sends a `webhook.test` at once, and returns the result. */
   test(id: string): Promise<Delivery>;
 }
 
 const notFound = (what: string, id: string): PerdureError =>
-  new PerdureError('WEBHOOK_NOT_FOUND', `${id} is no ${what} of this workspace`, { details: { id } });
+  new PerdureError('WEBHOOK_NOT_FOUND', `this workspace has no ${what} ${id}`, { details: { id } });
 
 const sinceOf = (
   events: readonly WebhookEvent[],
@@ -106,7 +106,7 @@ const changed = (
   if (enabled && isDisabled) return { ...at, since: sinceOf(asked, now) };
   const since = sinceOf(asked, now, webhook.since);
   if (enabled === false && !isDisabled)
-    return { ...at, since, disabledAt: now, disabledBecause: 'somebody disabled it' };
+    return { ...at, since, disabledAt: now, disabledBecause: 'a member disabled it' };
   return { ...webhook, ...at, since };
 };
 
@@ -114,7 +114,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
   const { records, workspace, clock, postRules, sealer, secrets } = scope;
   const refuseUrl = async (url: string | undefined): Promise<void> => {
     const problem = url === undefined ? undefined : urlProblem(url, postRules);
-    if (problem) throw new PerdureError('INVALID_INPUT', `the webhook: url: ${problem}`);
+    if (problem) throw new PerdureError('INVALID_INPUT', `the webhook is not valid: url: ${problem}`);
     await refuseSecrets(secrets, 'the address of the webhook', url);
   };
   const idOf = (id: string): WebhookId => parseInput('the webhook', WebhookId, id);
@@ -128,7 +128,10 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
       const { url, events } = parseInput('the webhook', Request, request);
       await refuseUrl(url);
       if ((await listWebhooks(records, workspace)).length >= maxWebhooks) {
-        throw new PerdureError('INVALID_INPUT', `a workspace has ${maxWebhooks} webhooks at most: remove one`);
+        throw new PerdureError(
+          'INVALID_INPUT',
+          `this workspace already has ${maxWebhooks} webhooks, the maximum: remove one first`,
+        );
       }
       const secret = newSigningSecret();
       const now = clock.now();
@@ -156,7 +159,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
       const { version, webhook } = found;
       const gone = { kind: 'webhook', id: webhook.id, onVersion: version, body: undefined } as const;
       if (!(await records.writeRecords(workspace, [gone]))) {
-        throw new PerdureError('CONFLICT', `somebody else changes ${id} at the same time: try again`);
+        throw new PerdureError('CONFLICT', `another caller changed ${id} at the same time: try again`);
       }
       await removeDeliveries(scope, deliveriesOf(scope, webhook.id));
     },
@@ -188,7 +191,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
       }
       const again: Delivery = { ...delivery, status: 'pending', tries: 0 };
       if (await records.writeRecords(workspace, [writeDelivery(again, found.version, clock.now())])) return again;
-      throw new PerdureError('CONFLICT', `${id} is being sent just now: look at it again`);
+      throw new PerdureError('CONFLICT', `${id} is being sent at the moment: check it again later`);
     },
     test: async (id) => {
       const found = await findWebhook(records, workspace, idOf(id));
@@ -206,9 +209,9 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
       };
       const made = await attempt(scope, webhook, asked, scope.closing);
       if (!made) throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: test again');
-      const told = withAttempt(asked, made);
-      await records.writeRecords(workspace, [writeDelivery(told, 0)]);
-      return told;
+      const ended = withAttempt(asked, made);
+      await records.writeRecords(workspace, [writeDelivery(ended, 0)]);
+      return ended;
     },
   };
 };

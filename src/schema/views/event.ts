@@ -12,12 +12,12 @@ const viewOf = (type: EventType) =>
 
 const [first, ...others] = (Object.keys(eventDefinitions) as EventType[]).map(viewOf);
 
-/** An event of a log as everyone reads it. */
+/** An event as readers see it: newest version, typed payload. */
 export const EventView = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'Event' });
 export const EventPage = z.strictObject({
   events: z.array(EventView),
-  /** Where the next page goes on: the seq of the last event of this one. */
+  /** The cursor of the next page: the seq of the last event of this page. */
   after: z.int().nonnegative(),
-  /** Whether there was more when this was read. */
+  /** Whether the log had more events when this page was read. */
   more: z.boolean(),
 });

@@ -11,5 +11,5 @@ export const CollectionView = z.strictObject({
   removed: Count,
   worktrees: z.array(OldWorktree),
 });
-/** From how many events the projections were made anew. */
+/** The number of events from which the projections were rebuilt. */
 export const RebuiltView = z.strictObject({ events: z.int() });

@@ -17,5 +17,5 @@ export const NewWebhookView = z.strictObject({
 export const DeliveryPageView = z.strictObject({ deliveries: z.array(Delivery), cursor: z.string().optional() });
 
 export const WorkspaceView = z.strictObject({ id: WorkspaceId, addedAt: z.int() });
-/** How many secrets have a new key. */
+/** The number of secrets that were encrypted again under the new key. */
 export const ResealedView = z.strictObject({ secrets: z.int() });

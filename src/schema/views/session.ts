@@ -127,7 +127,7 @@ export const RunView = z.strictObject({ run: RunId, session: SessionId }).meta({
 export const RunResultView = z
   .strictObject({
     run: RunId,
-    /** `running` also for one that waits for its turn. */
+    /** `running` includes a run that is still queued. */
     status: z.enum(['running', 'waiting', 'paused', ...runEnds]),
     output: Json.optional(),
     error: z.strictObject({ code: z.string(), message: z.string() }).optional(),

@@ -13,7 +13,7 @@ const placesOf = (text: string, part: string): readonly number[] => {
   return places;
 };
 
-/** A model sees lines without their ends, and gives them back with a line feed alone. */
+/** Adapts an edit to a file with CRLF, because a model sees lines without their ends and writes line feeds. */
 export const withLineEndsOf = (text: string, edit: Edit): Edit => {
   if (!text.includes('\r\n') || text.includes(edit.old)) return edit;
   const withCarriageReturns = (part: string) => part.replaceAll(/\r?\n/g, '\r\n');
@@ -22,8 +22,7 @@ export const withLineEndsOf = (text: string, edit: Edit): Edit => {
 
 const notFound = (name: string, text: string, { old }: Edit): ToolFailure => {
   const near = nearMisses(text, old);
-  const hint =
-    near.length > 0 ? ` Similar lines:\n${near.join('\n')}` : ' Read the file, and give the text as it is there.';
+  const hint = near.length > 0 ? ` Similar lines:\n${near.join('\n')}` : ' Read the file, and use its exact text.';
   return new ToolFailure(`the old text is not in ${name}, and nothing was changed.${hint}`);
 };
 
@@ -31,7 +30,7 @@ const severalTimes = (name: string, text: string, places: readonly number[]): To
   const lines = places.slice(0, 20).map((at) => text.slice(0, at).split('\n').length);
   const more = places.length > lines.length ? ', …' : '';
   return new ToolFailure(
-    `the old text stands ${places.length} times in ${name}, at lines ${lines.join(', ')}${more}, and nothing was changed: give more of what is around it, or all: true`,
+    `the old text occurs ${places.length} times in ${name}, at lines ${lines.join(', ')}${more}, and nothing was changed: include more of the surrounding text, or set all: true`,
   );
 };
 
@@ -48,8 +47,8 @@ export const editText = (
 };
 
 /**
- * Whether a text is what an edit leaves behind. Where the new text holds the old one, an edit of one place can still tell: before it, the new
- * text was nowhere, since the old one would have stood twice.
+ * Whether the edit was already applied to this text. This also works if the new text contains the old one and only one
+ * place is edited: before the edit the new text cannot occur, because the old text would have occurred twice.
  */
 export const editedBefore = (text: string, asked: Edit): 'yes' | 'no' | 'unknown' => {
   const edit = withLineEndsOf(text, asked);

@@ -10,24 +10,24 @@ import { assertText, sniffedBytes } from './text-kind.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 
-/** What is not UTF-8 would not survive being written back. */
+/** Rejects a file that is not UTF-8, because writing it back would damage it. */
 const readWhole = (inside: Inside): Promise<string> =>
   withFile(inside, async (file, size) => {
     if (size > maxBytes)
-      throw new ToolFailure(`${inside.name} is larger than ${maxBytes} bytes: change it by a command`);
+      throw new ToolFailure(`${inside.name} is larger than ${maxBytes} bytes: change it with a command`);
     const bytes = await file.readFile();
     assertText(bytes.subarray(0, sniffedBytes), inside.name);
     try {
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
     } catch {
-      throw new ToolFailure(`${inside.name} is not UTF-8: change it by a command`);
+      throw new ToolFailure(`${inside.name} is not UTF-8: change it with a command`);
     }
   });
 
 export const editTool = defineTool({
   name: 'edit',
   description:
-    'Replaces text in a file of the session folder: old must be exactly what is there, and stand there once, unless all is true.',
+    'Replaces text in a file of the session folder: old must match the file exactly and occur once, unless all is true.',
   input: z
     .object({ path: Text.min(1), old: Text.min(1), new: Text, all: z.boolean().optional() })
     .refine((edit) => edit.old !== edit.new, { error: 'old and new are the same' }),
@@ -45,7 +45,7 @@ export const editTool = defineTool({
       if (edited === 'yes') return { outcome: 'ok', output: { path: inside.name, places: edit.all ? null : 1 } };
       return { outcome: edited === 'no' ? 'not-run' : 'unknown' };
     } catch (error) {
-      // What cannot be edited now will say why when it runs.
+      // The edit runs again and then reports why it fails.
       if (error instanceof ToolFailure) return { outcome: 'not-run' };
       throw error;
     }

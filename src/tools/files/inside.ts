@@ -4,7 +4,7 @@ import { asFailure } from './file-failure.ts';
 
 export type Inside = worktree.Inside;
 
-/** Tells the model why a path is refused. */
+/** Resolves a path inside the session's folder. Tells the model why a path is rejected. */
 export const findInside = async (folder: string, path: string): Promise<Inside> => {
   const found = await worktree.findInside(folder, path).catch((error) => {
     throw asFailure(error, path);

@@ -12,13 +12,16 @@ const maxBytes = 32 * 1024 * 1024;
 export const keepTool = defineTool({
   name: 'keep',
   description:
-    'Keeps a file of the session folder as an artifact for people, as it is now: a report, a picture, a build. Give it a name of its own where the name of the file does not tell what it is.',
+    'Keeps a file of the session folder as an artifact for people, as it is now: a report, a picture, a build. Set name if the name of the file does not describe it.',
   input: z.object({ path: Text.min(1), name: Text.min(1).max(200).optional(), mediaType: Text.max(200).optional() }),
   effects: 'none',
   execute: async ({ path, name, mediaType }, { folder, keepArtifact }) => {
     const inside = await findInside(folder, path);
     const bytes = await withFile(inside, async (file, size) => {
-      if (size > maxBytes) throw new ToolFailure(`${inside.name} is larger than ${maxBytes} bytes: it cannot be kept`);
+      if (size > maxBytes)
+        throw new ToolFailure(
+          `${inside.name} is larger than ${maxBytes} bytes, the limit of an artifact: make it smaller`,
+        );
       return file.readFile();
     });
     const as = name ?? basename(inside.name);

@@ -26,11 +26,11 @@ export const listTool = defineTool({
     for await (const entry of walkFolder(await realpath(folder), real, depth)) {
       signal.throwIfAborted();
       if (lines.length === maxEntries) {
-        lines.push(`[more than ${maxEntries}: list a folder of these, or less deep]`);
+        lines.push(`[more than ${maxEntries} entries: list one of these folders, or use a smaller depth]`);
         break;
       }
       lines.push(`${entry.name}${marks[entry.kind]}`);
     }
-    return lines.join('\n') || '[nothing to be seen here]';
+    return lines.join('\n') || '[no visible files]';
   },
 });

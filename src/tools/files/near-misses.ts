@@ -7,7 +7,7 @@ const squeezed = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
 const pairsOf = (text: string): ReadonlySet<string> =>
   new Set(Array.from({ length: Math.max(0, text.length - 1) }, (_, at) => text.slice(at, at + 2)));
 
-/** Dice's coefficient of the pairs of letters: 1 for the same, 0 for nothing in common. */
+/** Dice's coefficient of letter pairs: 1 for equal texts, 0 for nothing in common. */
 const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
   if (a.size + b.size === 0) return 0;
   let common = 0;
@@ -15,7 +15,7 @@ const likeness = (a: ReadonlySet<string>, b: ReadonlySet<string>): number => {
   return (2 * common) / (a.size + b.size);
 };
 
-/** Lines of a text that somebody who gave `wanted` may have meant, the likeliest first. */
+/** The lines most similar to the first line of `wanted`, best first. */
 export const nearMisses = (text: string, wanted: string): readonly string[] => {
   const first = wanted.split('\n').find((line) => line.trim() !== '') ?? wanted;
   const sought = pairsOf(squeezed(first).slice(0, maxLineChars));

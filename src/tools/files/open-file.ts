@@ -4,10 +4,10 @@ import { ToolFailure } from '../../core/ports/tool.ts';
 import { asFailure } from './file-failure.ts';
 import type { Inside } from './inside.ts';
 
-/** A pipe without a writer would keep an open waiting for ever. */
+/** O_NONBLOCK, because opening a pipe without a writer would block forever. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Gives an ordinary file to `use` and closes it. */
+/** Opens a regular file, passes it to `use` and closes it. */
 export const withFile = async <T>(
   { real, name }: Inside,
   use: (file: FileHandle, size: number) => Promise<T>,
@@ -18,7 +18,7 @@ export const withFile = async <T>(
   try {
     const stats = await file.stat();
     if (stats.isDirectory()) throw new ToolFailure(`${name} is a folder: use list`);
-    if (!stats.isFile()) throw new ToolFailure(`${name} is not an ordinary file`);
+    if (!stats.isFile()) throw new ToolFailure(`${name} is not a regular file`);
     return await use(file, stats.size);
   } finally {
     await file.close();

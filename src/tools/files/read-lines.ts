@@ -6,12 +6,12 @@ const maxLineChars = 2000;
 
 export interface Line {
   readonly number: number;
-  /** Its beginning, where it is long. */
+  /** Only the beginning of a long line. */
   readonly text: string;
   readonly chars: number;
 }
 
-/** Line by line, however large the file or a line of it is: never more than a chunk in memory. */
+/** Reads line by line with bounded memory, however large the file or a line is. */
 export async function* readLines(file: FileHandle, name: string, signal: AbortSignal): AsyncGenerator<Line> {
   const decoder = new TextDecoder();
   const chunk = Buffer.alloc(chunkBytes);

@@ -8,7 +8,7 @@ import type { Inside } from './inside.ts';
 
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
-/** The same for each attempt of a call, so that a crash leaves nothing that the next attempt does not clear away. */
+/** The name is equal for each attempt of a call, so that the next attempt overwrites what a crash left. */
 const draftOf = (real: string, key: string): string =>
   join(
     dirname(real),
@@ -26,7 +26,7 @@ const writeSynced = async (path: string, content: string, mode: number): Promise
   }
 };
 
-/** Whole or not at all: until the new content is on disk, the old stays. */
+/** Replaces a file atomically. The old content stays until the new content is on disk. */
 export const replaceFile = async (
   { real, name }: Inside,
   content: string,
@@ -35,10 +35,10 @@ export const replaceFile = async (
   try {
     await mkdir(dirname(real), { recursive: true });
     if ((await realpath(dirname(real))) !== dirname(real))
-      throw new ToolFailure(`${name} was moved meanwhile: try again`);
+      throw new ToolFailure(`the folder of ${name} was moved meanwhile: try again`);
     const before = await stat(real).catch(() => undefined);
     if (before?.isDirectory()) throw new ToolFailure(`${name} is a folder`);
-    if (before && !before.isFile()) throw new ToolFailure(`${name} is not an ordinary file`);
+    if (before && !before.isFile()) throw new ToolFailure(`${name} is not a regular file`);
     const draft = draftOf(real, key);
     try {
       await writeSynced(draft, content, before ? before.mode & 0o777 : 0o644);

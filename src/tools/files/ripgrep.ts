@@ -18,7 +18,10 @@ export const findRipgrep = (): string | undefined =>
     .map((folder) => join(folder, 'rg'))
     .find(existsSync);
 
-/** What our own search does too: .gitignore counts outside of repositories, and no setting of the user does. */
+/**
+ * Makes ripgrep behave like our own search: .gitignore also applies outside repositories, and user settings do not
+ * apply.
+ */
 const asOurs = [
   '--json',
   '--no-config',
@@ -44,8 +47,8 @@ const argumentsOf = ({ root, from, pattern, isText, ignoreCase }: SearchRequest)
   `./${relative(root, from)}`,
 ];
 
-/** See grep_printer::JSON. What is not UTF-8 comes as bytes. */
-interface Told {
+/** A line of ripgrep's JSON output, see grep_printer::JSON. Text that is not UTF-8 comes as bytes instead. */
+interface RipgrepMessage {
   readonly type: string;
   readonly data: {
     readonly path: { readonly text?: string };
@@ -55,7 +58,7 @@ interface Told {
 }
 
 const matchOf = (line: string): SearchMatch | undefined => {
-  const { type, data } = JSON.parse(line) as Told;
+  const { type, data } = JSON.parse(line) as RipgrepMessage;
   if (type !== 'match' || data.path.text === undefined) return undefined;
   const text = (data.lines.text ?? '[not UTF-8]')
     .replace(/\r?\n$/, '')
@@ -64,7 +67,7 @@ const matchOf = (line: string): SearchMatch | undefined => {
   return { name: data.path.text.replace(/^(?:\.\/)+/, ''), line: data.line_number, text };
 };
 
-/** Undefined when ripgrep does not take the pattern, which knows no lookaround. */
+/** Returns undefined if ripgrep rejects the pattern, because it does not support lookaround. */
 export const searchByRipgrep = async (
   path: string,
   request: SearchRequest,

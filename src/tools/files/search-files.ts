@@ -4,7 +4,7 @@ import type { SearchMatch, SearchRequest, SearchResult } from './search-request.
 
 const entry = new URL(`./search-thread${extname(import.meta.url)}`, import.meta.url);
 
-/** What was found until all was seen, enough was found, or the time was up. */
+/** Searches until every file was read, enough matches were found, or the time is up. */
 export const searchFiles = (request: SearchRequest, maxMs: number, signal: AbortSignal): Promise<SearchResult> =>
   new Promise((resolve, reject) => {
     const matches: SearchMatch[] = [];

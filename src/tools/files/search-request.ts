@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import { compileGlob } from '../../core/files/glob.ts';
 
-/** What is looked for and where. */
 export interface SearchRequest {
-  /** The session's folder, and where in it to begin: a folder or a file. */
+  /** The session's folder. */
   readonly root: string;
+  /** The folder or file to search, inside `root`. */
   readonly from: string;
   readonly pattern: string;
   readonly isText: boolean;
@@ -28,7 +28,7 @@ export const maxMatchChars = 500;
 export const maxSearchedBytes = 16 * 1024 * 1024;
 const maxAlternatives = 100;
 
-/** Escapes that need none are no error to people, and so to models. */
+/** Falls back to a regex without the `u` flag, which rejects needless escapes that models often write. */
 export const regexOf = ({
   pattern,
   isText,
@@ -52,7 +52,7 @@ const alternativesOf = (glob: string): readonly string[] => {
     .slice(0, maxAlternatives);
 };
 
-/** A glob without a slash is about a file's name, wherever it lies. */
+/** A glob without a slash matches file names in any folder. */
 export const globTest = (glob: string | undefined): ((name: string) => boolean) => {
   if (glob === undefined) return () => true;
   const globs = alternativesOf(glob.replace(/^\.?\//, '')).map(compileGlob);

@@ -1,4 +1,6 @@
-/** Searches in a thread of its own, which can be ended whatever a regular expression is doing. Tells each match, then null. */
+/**
+ * Searches in its own thread, which can be terminated while a regular expression hangs. Posts each match, then null.
+ */
 import { readFile, stat } from 'node:fs/promises';
 import { relative, sep } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';

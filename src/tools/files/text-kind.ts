@@ -1,6 +1,6 @@
 import { ToolFailure } from '../../core/ports/tool.ts';
 
-/** Formats that people take for text, by what they hold at which byte, as Latin-1. */
+/** Signatures of binary formats: the kind, the byte offset and the bytes as Latin-1. */
 const signs: readonly (readonly [kind: string, at: number, sign: string])[] = [
   ['a PNG image', 0, '\x89PNG'],
   ['a JPEG image', 0, '\xff\xd8\xff'],
@@ -18,10 +18,10 @@ export const sniffedBytes = 8192;
 
 export const isBinary = (head: Uint8Array): boolean => head.includes(0);
 
-/** Refuses what is no text, by how it begins. */
+/** Rejects a file that is not text, judged by its first bytes. */
 export const assertText = (head: Uint8Array, name: string): void => {
   const latin1 = Buffer.from(head.subarray(0, 64)).toString('latin1');
   const kind = signs.find(([, at, sign]) => latin1.startsWith(sign, at))?.[0];
-  if (kind) throw new ToolFailure(`${name} is ${kind}, and this tool reads text alone`);
-  if (isBinary(head)) throw new ToolFailure(`${name} is a binary file, and this tool reads text alone`);
+  if (kind) throw new ToolFailure(`${name} is ${kind}, and this tool reads only text`);
+  if (isBinary(head)) throw new ToolFailure(`${name} is a binary file, and this tool reads only text`);
 };

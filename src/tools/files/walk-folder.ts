@@ -5,7 +5,7 @@ import { type IgnoreRules, maxRulesBytes, parseIgnoreRules } from '../../core/fi
 
 export interface Found {
   readonly real: string;
-  /** From the session's folder, with slashes. */
+  /** The path relative to the session's folder, with slashes. */
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
 }
@@ -15,7 +15,7 @@ interface ScopedRules {
   readonly rules: IgnoreRules;
 }
 
-/** Never of interest, whether a .gitignore says so or not. */
+/** Skipped even without a .gitignore. */
 const alwaysIgnored = new Set(['node_modules', '__pycache__']);
 
 const withSlashes = (path: string): string => path.split(sep).join('/');
@@ -26,7 +26,7 @@ const kindOf = (entry: Dirent): Found['kind'] => {
   return entry.isFile() ? 'file' : 'other';
 };
 
-/** Rules of a deeper folder decide before those above it. */
+/** The rules of a deeper folder take precedence. */
 const isIgnored = (scopes: readonly ScopedRules[], path: string, isFolder: boolean): boolean => {
   for (const { folder, rules } of scopes.toReversed()) {
     const verdict = rules(withSlashes(relative(folder, path)), isFolder);
@@ -45,7 +45,7 @@ const rulesFrom = async (root: string, folder: string): Promise<readonly ScopedR
   return rulesAt(folder, above);
 };
 
-/** In the order of names, a folder before what is in it. Hidden and ignored entries are left out, links are not followed. */
+/** Walks in name order, each folder before its content. Skips hidden and ignored entries, and does not follow links. */
 export async function* walkFolder(root: string, from: string, depth = Number.POSITIVE_INFINITY): AsyncGenerator<Found> {
   yield* walk(root, from, depth, await rulesFrom(root, from));
 }

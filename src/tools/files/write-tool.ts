@@ -6,7 +6,8 @@ import { replaceFile } from './replace-file.ts';
 
 export const writeTool = defineTool({
   name: 'write',
-  description: 'Writes a whole file of the session folder, in place of what it held. Missing folders are made.',
+  description:
+    'Writes a whole file of the session folder and replaces its previous content. Missing folders are created.',
   input: z.object({ path: Text.min(1), content: Text }),
   effects: 'idempotent',
   execute: async ({ path, content }, { folder, idempotencyKey }) => {

@@ -1,7 +1,7 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
 import { PerdureError } from '../../schema/error.ts';
 
-/** Where a server is, with all values filled in. */
+/** The address of a server, with all secrets filled in. */
 export type McpAddress =
   | { readonly command: string; readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }
   | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
@@ -23,7 +23,7 @@ const transportTo = async (address: McpAddress): Promise<Transport> => {
   if ('url' in address) {
     const { StreamableHTTPClientTransport } = await load(import('@modelcontextprotocol/client'));
     return new StreamableHTTPClientTransport(new URL(address.url), {
-      requestInit: { headers: address.headers, redirect: 'error' }, // headers may hold secrets: nobody else is to have them
+      requestInit: { headers: address.headers, redirect: 'error' }, // headers may hold secrets, which no other server may get
     });
   }
   const { StdioClientTransport, getDefaultEnvironment } = await load(import('@modelcontextprotocol/client/stdio'));
@@ -49,11 +49,14 @@ interface Connection {
   idle?: NodeJS.Timeout;
 }
 
-/** One connection for each name while it is used, and a little longer, so that a server can keep what it knows between calls. */
+/**
+ * One connection per name. It stays open for a while after its last use, so that a server can keep its state between
+ * calls.
+ */
 export class McpConnections {
   readonly #open = new Map<string, Connection>();
 
-  /** `name` tells addresses apart. */
+  /** Calls with equal names share a connection, so `name` must identify the address. */
   async use<T>(name: string, address: McpAddress, work: (client: Client) => Promise<T>): Promise<T> {
     const connection = this.#open.get(name) ?? this.#connect(name, address);
     clearTimeout(connection.idle);

@@ -7,7 +7,9 @@ import { isSecretName } from '../../schema/secret-name.ts';
 import { defineTool, type ToolDefinition } from '../define-tool.ts';
 import { type McpAddress, McpConnections } from './mcp-connections.ts';
 
-/** As it is, or a secret of the vault, put in when a tool is called, with what stands before it (`Bearer `). */
+/**
+ * A literal value, or a secret of the vault that is filled in at each call, with an optional prefix such as `Bearer `.
+ */
 export type McpValue = string | { readonly secret: string; readonly prefix?: string };
 
 export interface McpTool {
@@ -17,18 +19,21 @@ export interface McpTool {
 }
 
 export interface McpServer {
-  /** Its tools are called `NAME_tool`. */
+  /** The prefix of its tools: `NAME_tool`. */
   readonly name: string;
-  /** A program that speaks on stdin and stdout. It sees none of this process's environment but what is listed here, PATH and the like. */
+  /** A program that speaks MCP on stdin and stdout. Its environment holds only `env`, PATH and similar variables. */
   readonly command?: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, McpValue>>;
-  /** Or a server by its address. */
+  /** The URL of a server, instead of `command`. */
   readonly url?: string;
   readonly headers?: Readonly<Record<string, McpValue>>;
-  /** In place of what the server lists. It is asked without secrets, which no workspace has lent yet. */
+  /**
+   * The tools, instead of asking the server for its list. The list is requested without secrets, because no workspace
+   * is known at that time.
+   */
   readonly tools?: readonly McpTool[];
-  /** Of all its tools; as with `defineTool`. */
+  /** The effects of all its tools, as in `defineTool`. */
   readonly effects?: Effects;
   readonly approval?: ToolDefinition<typeof AnyInput, unknown>['approval'];
   readonly timeoutMs?: number;
@@ -63,11 +68,11 @@ const problemOf = (server: McpServer): string | undefined => {
   if (unknown) return unknown;
   const { name, command, url, env = {}, headers = {} } = server;
   if (typeof name !== 'string' || !/^[a-zA-Z][a-zA-Z0-9-]{0,31}$/.test(name)) {
-    return 'its name takes letters, digits and -, 32 at most';
+    return 'its name must be a letter, then letters, digits or -, 32 characters at most';
   }
-  if ((command === undefined) === (url === undefined)) return 'give it a command or a url';
+  if ((command === undefined) === (url === undefined)) return 'set either command or url';
   const wrong = Object.entries({ ...env, ...headers }).find(([, value]) => !isValue(value));
-  return wrong && `${wrong[0]} is neither a text nor { secret: NAME }`;
+  return wrong && `${wrong[0]} is not valid: expected a string or { secret: NAME }`;
 };
 
 const valuesOf = ({ env = {}, headers = {} }: McpServer): readonly McpValue[] => [
@@ -79,7 +84,7 @@ const secretsOf = (server: McpServer): readonly string[] => [
   ...new Set(valuesOf(server).flatMap((value) => (typeof value === 'string' ? [] : value.secret))),
 ];
 
-/** Values whose secret is not at hand are left out. */
+/** Fills in secrets. Omits values whose secret is missing. */
 const filled = (
   values: Readonly<Record<string, McpValue>>,
   secrets: Readonly<Record<string, string>>,
@@ -97,7 +102,10 @@ const addressOf = (server: McpServer, secrets: Readonly<Record<string, string>>)
     ? { command: server.command!, args: server.args ?? [], env: filled(server.env ?? {}, secrets) }
     : { url: server.url, headers: filled(server.headers ?? {}, secrets) };
 
-/** What the model reads: the data or the text, and all of it where there is more. A failure stays what it is. */
+/**
+ * The output for the model: structured data, or the text, or all parts if some are not text. A failure is passed on
+ * unchanged.
+ */
 const outputOf = (result: Awaited<ReturnType<McpClient['callTool']>>): unknown => {
   if (result.isError) return result;
   if (result.structuredContent !== undefined) return result.structuredContent;
@@ -119,13 +127,13 @@ const listTools = async (server: McpServer, connections: McpConnections): Promis
     const why = cause instanceof Error ? cause.message : String(cause);
     throw invalid(
       server.name,
-      `it does not list its tools (${why}); give them as tools: [{ name, inputSchema }]`,
+      `it does not list its tools (${why}); pass them as tools: [{ name, inputSchema }]`,
       cause,
     );
   }
 };
 
-/** The tools of an MCP server, for agents. Each session has a connection of its own, with the secrets of its workspace. */
+/** The tools of an MCP server, for agents. Each session has its own connection, with the secrets of its workspace. */
 export const mcpTools = async (server: McpServer): Promise<readonly Tool[]> => {
   const problem = problemOf(server);
   if (problem) throw invalid(server?.name, problem);

@@ -5,17 +5,17 @@ import { EntryKey, Note } from './entry-key.ts';
 
 export const PlanChange = z.discriminatedUnion('do', [
   z.object({
-    do: z.literal('set').describe('adds a step, or changes the one of this id'),
+    do: z.literal('set').describe('adds a step, or changes the step with this id'),
     id: EntryKey,
-    step: Note.optional().describe('needed for a new step'),
+    step: Note.optional().describe('required for a new step'),
     status: z.enum(['todo', 'doing', 'done']).optional(),
   }),
   z.object({
     do: z.literal('move'),
     id: EntryKey,
-    before: EntryKey.optional().describe('the step to stand before; without it, the end'),
+    before: EntryKey.optional().describe('the step to move it before; by default the end'),
   }),
-  z.object({ do: z.literal('drop').describe('gives a step up'), id: EntryKey }),
+  z.object({ do: z.literal('drop').describe('abandons a step'), id: EntryKey }),
 ]);
 export type PlanChange = z.infer<typeof PlanChange>;
 
@@ -33,7 +33,7 @@ const known = (plan: Plan, id: string) => {
 
 const afterLast = (plan: Plan): number => Math.max(0, ...Object.values(plan).map(({ order }) => order)) + 1;
 
-/** Between its new neighbours, so that no other step has to change. */
+/** An order between the new neighbours, so that no other step has to change. */
 const orderBefore = (plan: Plan, id: string, before: string): number => {
   const { order } = known(plan, before);
   const earlier = stepsInOrder(plan).filter((step) => step.id !== id && step.order < order);
@@ -43,7 +43,7 @@ const orderBefore = (plan: Plan, id: string, before: string): number => {
 const setStep = (plan: Plan, { id, step, status }: Extract<PlanChange, { do: 'set' }>): void => {
   const before = Object.hasOwn(plan, id) ? plan[id] : undefined;
   const text = step ?? before?.step;
-  if (text === undefined) throw new ToolFailure(`${id} is a new step: say what it is in "step"`);
+  if (text === undefined) throw new ToolFailure(`${id} is a new step: describe it in "step"`);
   plan[id] = { step: text, status: status ?? before?.status ?? 'todo', order: before?.order ?? afterLast(plan) };
 };
 

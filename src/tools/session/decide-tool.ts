@@ -4,7 +4,7 @@ import { EntryKey, Note } from './entry-key.ts';
 
 export const decideTool = defineTool({
   name: 'decide',
-  description: 'Records a decision and why it was made. With the id of an earlier one it takes its place.',
+  description: 'Records a decision and why it was made. With the id of an earlier decision, it replaces that one.',
   input: z.object({ id: EntryKey.optional(), what: Note, why: Note }),
   effects: 'none',
   usesFiles: false,

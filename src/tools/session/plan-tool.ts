@@ -4,8 +4,7 @@ import { changePlan, PlanChange, stepsInOrder } from './change-plan.ts';
 
 export const planTool = defineTool({
   name: 'plan',
-  description:
-    'Changes the plan: sets steps and how far they are, moves them, drops them. Gives the plan as it is then.',
+  description: 'Changes the plan: adds steps, sets their status, moves them, drops them. Returns the new plan.',
   input: z.object({ changes: z.array(PlanChange).min(1).max(100) }),
   effects: 'none',
   usesFiles: false,

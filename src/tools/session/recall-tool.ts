@@ -4,7 +4,7 @@ import { defineTool } from '../define-tool.ts';
 
 export const recallTool = defineTool({
   name: 'recall',
-  description: 'Brings back what was left out of the context, by the key that stands in its place.',
+  description: 'Returns content that was left out of the context, by the key shown in its place.',
   input: z.object({ key: Text.min(1).max(500) }),
   effects: 'none',
   usesFiles: false,

@@ -5,7 +5,7 @@ import { EntryKey } from './entry-key.ts';
 
 export const rememberTool = defineTool({
   name: 'remember',
-  description: 'Keeps a fact by a key, for later turns and sessions. The same key again takes its place.',
+  description: 'Keeps a fact by a key, for later turns and sessions. The same key replaces an earlier fact.',
   input: z.object({ key: EntryKey, value: Json }),
   effects: 'none',
   usesFiles: false,

@@ -3,10 +3,10 @@ import { ProcessSearch } from './process-search.ts';
 import { sendSignal } from './send-signal.ts';
 
 const checkMs = 20;
-/** Between looking and signalling a process can start another. */
+/** Kills repeatedly, because a process can start another between the search and the signal. */
 const maxRounds = 20;
 
-/** The processes of a command: its group and, where /proc tells, whatever else it has started. */
+/** The processes of a command: its group and, on systems with /proc, everything else it has started. */
 export class CommandProcesses {
   readonly #group: number | undefined;
   readonly #search: ProcessSearch | undefined;
@@ -16,7 +16,7 @@ export class CommandProcesses {
     this.#search = process.platform === 'linux' ? new ProcessSearch(group, mark) : undefined;
   }
 
-  /** TERM, then KILL for what is still there. */
+  /** Sends TERM, then KILL to the processes that remain. */
   async end(graceMs: number): Promise<void> {
     if (!(await this.#signal('SIGTERM'))) return;
     const since = performance.now();
@@ -32,7 +32,7 @@ export class CommandProcesses {
     return this.#group !== undefined && sendSignal(-this.#group, 0);
   }
 
-  /** Whether there was any to be signalled. */
+  /** Returns whether there was a process to signal. */
   async #signal(name: NodeJS.Signals): Promise<boolean> {
     const isGroupHit = this.#group !== undefined && sendSignal(-this.#group, name);
     if (!this.#search) return isGroupHit;

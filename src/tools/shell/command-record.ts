@@ -17,23 +17,24 @@ import type { Environment, EnvironmentChanges } from './environment.ts';
 import type { Sandbox } from './sandbox.ts';
 
 /**
- * What the processes around a command know of each other: a folder, in which each file has one writer.
+ * The record of a command: a folder through which the processes around the command communicate.
  *
- *   request    the runner that began   what to run
- *   lease      every runner            touched while somebody waits for the command
- *   attached   every runner            who came last
- *   cancel     a runner                asks for the end
- *   claimed    the supervisor          whoever makes it runs the command; nobody else ever does
- *   group      the supervisor          the process that leads the command's group; in a sandbox the first one
- *   output     the supervisor          as much as may be kept, from the beginning
- *   tail       the supervisor          the end of an output that is longer than that
- *   left       the supervisor          what the command's shell told of itself
- *   outcome    the supervisor          how it ended; the last to be written
+ *   File       Writer             Content
+ *   request    the first runner   what to run
+ *   lease      every runner       touched while a runner waits for the command
+ *   attached   every runner       the runner that attached last
+ *   cancel     a runner           requests the end of the command
+ *   claimed    the supervisor     only the supervisor that creates this file runs the command
+ *   group      the supervisor     the leader of the command's process group; in a sandbox its first process
+ *   output     the supervisor     the beginning of the output, up to the size limit
+ *   tail       the supervisor     the end of an output that exceeds the limit
+ *   left       the supervisor     the final folder and environment that the command's shell reported
+ *   outcome    the supervisor     how the command ended; written last
  */
 export interface CommandRequest {
   readonly command: string;
   readonly shell: string;
-  /** The session's, where the command runs when the folder of the one before is gone. */
+  /** The session's folder. The command runs here if the working folder of the previous command is gone. */
   readonly folder: string;
   readonly cwd: string;
   readonly base: Environment;
@@ -50,13 +51,13 @@ export interface CommandRequest {
 
 export interface CommandOutcome {
   /**
-   * By itself, or ended: too slow, cancelled, since nobody waited for it any more, or for what it took. `failed`: it could not be started,
-   * and nothing of it has run.
+   * `exited` by itself, or ended by the supervisor: after a timeout, a cancel, a lapsed lease, or an exceeded limit.
+   * `failed` means that it could not be started, so that nothing of it has run.
    */
   readonly ended: 'exited' | 'timeout' | 'cancelled' | 'lapsed' | 'memory' | 'processes' | 'failed';
-  /** As shells have it: 128 and the signal's number for one that a signal ended. */
+  /** The exit code, or 128 plus the signal number if a signal ended it, as in shells. */
   readonly exitCode: number | null;
-  /** Of the whole output, kept or not. */
+  /** The size of the whole output, including the part that was not kept. */
   readonly bytes: number;
   readonly message?: string | undefined;
 }
@@ -72,7 +73,7 @@ export class CommandRecord {
     this.folder = folder;
   }
 
-  /** The same for every attempt of a call on this machine, and for no other call. */
+  /** The record is the same for every attempt of a call on this machine, and unique to the call. */
   static of(records: string, workspace: string, key: string): CommandRecord {
     const name = createHash('sha256')
       .update(JSON.stringify([workspace, key]))
@@ -89,7 +90,7 @@ export class CommandRecord {
     return existsSync(join(this.folder, 'request'));
   }
 
-  /** In one step, and only the first time. */
+  /** Creates the record atomically. Has no effect if it already exists. */
   begin(request: CommandRequest): void {
     const draft = join(dirname(this.folder), `${basename(this.folder)}.${process.pid}`);
     mkdirSync(draft, { recursive: true, mode: 0o700 });
@@ -107,7 +108,7 @@ export class CommandRecord {
     return this.#read('request') as CommandRequest;
   }
 
-  /** False when another supervisor has it, or had. */
+  /** Returns false if another supervisor has or had the command. */
   claim(): boolean {
     const draft = join(this.folder, `claim.${process.pid}`);
     writeFileSync(draft, JSON.stringify(thisProcess()));
@@ -126,7 +127,10 @@ export class CommandRecord {
     return this.#read('claimed') as ProcessIdentity | undefined;
   }
 
-  /** Only for who ends what a killed supervisor left, so the command does not depend on it. */
+  /**
+   * Records the leader, which is only needed to end the processes of a killed supervisor. A failure to write it is
+   * ignored.
+   */
   leadBy(leader: ProcessIdentity): void {
     this.#tryToWrite('group', leader);
   }
@@ -135,7 +139,7 @@ export class CommandRecord {
     return this.#read('group') as ProcessIdentity | undefined;
   }
 
-  /** The next command begins as this one did where it cannot be written. */
+  /** Records the final folder and environment. If that fails, the next command begins as this one did. */
   leave(left: string): void {
     this.#tryToWrite('left', left);
   }
@@ -167,7 +171,7 @@ export class CommandRecord {
     utimesSync(this.path('lease'), now, now);
   }
 
-  /** Changes with every renewal. */
+  /** A value that changes with every renewal. */
   leaseMark(): number {
     return statSync(this.path('lease'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   }
@@ -194,7 +198,7 @@ export class CommandRecord {
     try {
       return JSON.parse(readFileSync(path, 'utf8'));
     } catch (cause) {
-      throw new ToolFailure('what was recorded of the command is damaged', { cause });
+      throw new ToolFailure(`the record of the command is damaged: ${path}`, { cause });
     }
   }
 
@@ -202,7 +206,7 @@ export class CommandRecord {
     try {
       this.#write(file, value);
     } catch {
-      // A full disk.
+      // The disk may be full.
     }
   }
 

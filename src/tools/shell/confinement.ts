@@ -6,7 +6,7 @@ import { findSandbox } from './find-sandbox.ts';
 import { type Sandbox, sandboxHome } from './sandbox.ts';
 
 export interface ConfinementOptions {
-  /** `auto` confines commands where the host can, `required` runs none where it cannot. */
+  /** `auto` uses a sandbox if the host supports it, `required` runs no command without one, `off` never uses one. */
   readonly sandbox: 'auto' | 'required' | 'off';
   readonly network: boolean;
   readonly readable: readonly string[];
@@ -20,7 +20,7 @@ export class SandboxUnavailable extends ToolFailure {
 
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
-/** How commands of one shell tool are kept to their folder on this host. Nothing is tried before it is asked. */
+/** Decides how the commands of one shell tool are confined on this host. Probes the host only when asked. */
 export class Confinement {
   readonly #options: ConfinementOptions;
 
@@ -28,33 +28,33 @@ export class Confinement {
     this.#options = options;
   }
 
-  /** Why commands run without a sandbox, or do not run; undefined when they are in one. */
+  /** Why there is no sandbox. Undefined if there is one. */
   get problem(): string | undefined {
     const found = this.#find();
     return 'problem' in found ? found.problem : undefined;
   }
 
-  /** Whether commands are run in spite of it. */
+  /** Whether commands run without a sandbox. */
   get isOpen(): boolean {
     return this.#options.sandbox !== 'required' && this.problem !== undefined;
   }
 
-  /** For people. */
+  /** A warning for people. Undefined if commands run in a sandbox. */
   get caution(): string | undefined {
     if (this.problem === undefined) return undefined;
     return `${this.isOpen ? 'commands run without a sandbox' : 'no command runs without a sandbox'}: ${this.problem}`;
   }
 
-  /** For the model. */
+  /** A description for the model. */
   get description(): string {
     const { network } = this.#options;
     if (this.isOpen) return 'Commands run without a sandbox.';
-    if (this.problem !== undefined) return 'No command runs on this host, since there is no sandbox.';
+    if (this.problem !== undefined) return 'No command runs on this host, because there is no sandbox.';
     const reach = network ? 'the network is that of the host' : 'there is no network';
     return `Commands run in a sandbox: they can write to the session folder and to /tmp, which is the home folder too, and ${reach}.`;
   }
 
-  /** Undefined for a command that runs without. */
+  /** The sandbox of a command. Undefined if it runs without one. */
   sandboxFor({ folder, temporary }: Pick<ToolContext, 'folder' | 'temporary'>): Sandbox | undefined {
     const { sandbox, network, readable, recordsFolder } = this.#options;
     const found = this.#find();
@@ -65,17 +65,17 @@ export class Confinement {
       return { bwrap: found.bwrap, folder, temporary, readable, hidden, hasNetwork: network };
     }
     if (sandbox !== 'required') return undefined;
-    throw new SandboxUnavailable(`the command was not run, since it has to run in a sandbox: ${found.problem}`);
+    throw new SandboxUnavailable(`the command was not run, because it requires a sandbox: ${found.problem}`);
   }
 
-  /** Variables that tell of places which are others in there. */
+  /** Environment variables with paths that differ inside the sandbox. */
   environmentFor(sandbox: Sandbox | undefined, { temporary }: Pick<ToolContext, 'temporary'>) {
     return sandbox ? { HOME: sandboxHome, TMPDIR: '/tmp' } : { TMPDIR: temporary };
   }
 
   #find() {
     const { sandbox, bwrap, network } = this.#options;
-    if (sandbox === 'off') return { problem: 'it is switched off for this tool' };
+    if (sandbox === 'off') return { problem: 'the sandbox is switched off for this tool' };
     return findSandbox({ bwrap, hasNetwork: network });
   }
 }

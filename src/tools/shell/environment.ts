@@ -2,12 +2,12 @@ import { markName } from './process-search.ts';
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** What commands changed in the environment that they are given at first. */
+/** The changes that commands made to their initial environment. */
 export type EnvironmentChanges = { readonly set: Environment; readonly unset: readonly string[] };
 
 export const noChanges: EnvironmentChanges = { set: {}, unset: [] };
 
-/** The worker's environment holds keys of providers and stores, which are not for commands: only these are passed on. */
+/** Only these variables are passed to commands, because the worker's environment holds keys of providers and stores. */
 const passedOn = /^(?:PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR)$/;
 const kept = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const ofTheShell = new Set(['PWD', 'OLDPWD', 'SHLVL', '_', '__proto__', 'perdure_code', markName]);
@@ -30,7 +30,7 @@ const parse = (left: string): Environment =>
       .filter(([name]) => kept.test(name) && !ofTheShell.has(name)),
   );
 
-/** From what `env -0` printed; undefined when it is too much to be kept. */
+/** The changes according to the output of `env -0`. Undefined if they are too large to keep. */
 export const changesSince = (base: Environment, left: string): EnvironmentChanges | undefined => {
   const now = parse(left);
   const set = Object.fromEntries(Object.entries(now).filter(([name, value]) => base[name] !== value));

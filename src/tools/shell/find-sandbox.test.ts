@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const nowhere = '/nowhere/bwrap';
 
-/** One that counts how often it was asked, and cannot. */
+/** A bwrap that counts its calls and always fails. */
 const brokenBwrap = (): string => {
   const path = join(folder, 'bwrap');
   writeFileSync(path, `#!/bin/sh\necho asked >>${folder}/asked\necho 'bwrap: no namespaces for you' >&2\nexit 1\n`);
@@ -29,7 +29,7 @@ const define = (options: ShellOptions) => {
   return { tool, asksFirst };
 };
 
-test('[TOOL17] a sandbox is tried once, and says why there is none', () => {
+test('[TOOL17] the sandbox is probed once, and the result says why there is none', () => {
   const bwrap = brokenBwrap();
   const problem = `${bwrap} cannot make a sandbox on this host: bwrap: no namespaces for you`;
   expect(findSandbox({ bwrap, hasNetwork: false })).toEqual({ problem });
@@ -40,12 +40,12 @@ test('[TOOL17] a sandbox is tried once, and says why there is none', () => {
   });
 });
 
-test('[TOOL17] nothing is tried before it is asked', () => {
+test('[TOOL17] defining a shell tool does not probe the sandbox', () => {
   define({ bwrap: brokenBwrap() });
   expect(() => readFileSync(join(folder, 'asked'))).toThrow('ENOENT');
 });
 
-test('[TOOL17] without a sandbox a person is asked unless the author says otherwise, and all are told', async () => {
+test('[TOOL17] without a sandbox, commands need approval by default, and people and the model are warned', async () => {
   const { tool, asksFirst } = define({ bwrap: nowhere });
   expect(await asksFirst()).toBe(true);
   expect(tool.description).toContain('without a sandbox');
@@ -58,7 +58,7 @@ test('[TOOL17] without a sandbox a person is asked unless the author says otherw
   expect(await define({ bwrap: nowhere, approval: false }).asksFirst()).toBe(false);
 });
 
-test('[TOOL17] where a sandbox is required and there is none, no command runs', async () => {
+test('[TOOL17] no command runs if the required sandbox is missing', async () => {
   const { tool, asksFirst } = define({ bwrap: nowhere, sandbox: 'required' });
   expect(await asksFirst()).toBe(false);
   expect(tool.caution).toContain('no command runs');
@@ -70,7 +70,7 @@ test('[TOOL17] where a sandbox is required and there is none, no command runs', 
   expect(await tool.reconcile!({ command: '' } as never, context)).toMatchObject({ outcome: 'unknown' });
 });
 
-test('[IN1] options that are none are refused', () => {
+test('[IN1] invalid options are rejected', () => {
   for (const options of [
     { sandbox: 'none' },
     { sandbox: false },

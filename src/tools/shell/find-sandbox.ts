@@ -6,7 +6,7 @@ import { shellPath } from './shell-script.ts';
 
 export type FoundSandbox = { readonly bwrap: string } | { readonly problem: string };
 
-/** Not looked for in PATH, which may lead into a folder that commands write to. */
+/** Fixed places. PATH is not searched, because it may lead into a folder that commands can write to. */
 const places = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
 const maxProbeMs = 10_000;
 
@@ -27,7 +27,7 @@ const probe = (bwrap: string | undefined, hasNetwork: boolean): FoundSandbox => 
 
 const found = new Map<string, FoundSandbox>();
 
-/** Where bwrap is, once it has made a sandbox; or why it cannot. Tried once in a process. */
+/** Finds a bwrap that can create a sandbox, or says why none can. Probes once per process. */
 export const findSandbox = (options: { readonly bwrap?: string | undefined; readonly hasNetwork: boolean }) => {
   const bwrap = options.bwrap ?? places.find(existsSync);
   const key = JSON.stringify([bwrap, options.hasNetwork]);

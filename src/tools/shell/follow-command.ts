@@ -11,7 +11,7 @@ import { processesOf } from './start-command.ts';
 import { TailReader } from './tail-reader.ts';
 
 const entry = fileURLToPath(new URL(`./supervisor${extname(import.meta.url)}`, import.meta.url));
-/** Not the worker's, which may lead into a folder that commands write to. */
+/** Used instead of the worker's PATH, which may lead into a folder that commands can write to. */
 const systemPath = '/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin';
 const maxWaitMs = 200;
 const maxRenewMs = 5000;
@@ -21,7 +21,7 @@ export interface Following {
   onOutput(text: string): void;
 }
 
-/** Not a child that could be left behind: it leads its own session, and has nothing of ours open. */
+/** Starts the supervisor detached: it leads its own process session and shares no descriptors with the worker. */
 const startSupervisor = (record: CommandRecord): { hasEnded(): boolean } => {
   const log = openSync(record.path('log'), 'a', 0o600);
   const child = spawn(process.execPath, [entry, record.folder], {
@@ -39,22 +39,25 @@ const startSupervisor = (record: CommandRecord): { hasEnded(): boolean } => {
   return { hasEnded: () => hasEnded };
 };
 
-/** A worker that stops leaves the command to the next one. */
+/** Whether the worker stops. The command then continues for the next worker. */
 const isHandedOn = (signal: AbortSignal): boolean => isPerdureError(signal.reason, 'RUNTIME_CLOSED');
 
-/** Nobody records any more how it ends, so nothing of it may go on. */
+/** Ends the processes of a command whose supervisor is gone, because nothing would record their outcome. */
 const endAbandoned = async (record: CommandRecord, { sandbox, graceMs }: CommandRequest): Promise<void> => {
   const [supervisor, leader] = [record.claimedBy(), record.leader()];
   if (supervisor && isRunning(supervisor)) process.kill(supervisor.pid, 'SIGKILL');
   await processesOf(record, sandbox !== undefined, leader).end(graceMs);
 };
 
-/** A supervisor that was stopped keeps no time, and commands are able to stop theirs. */
+/**
+ * The time after which the runner gives up on a supervisor that does not react. A command can stop its own supervisor
+ * with SIGSTOP.
+ */
 const slackMs = { timeout: 10_000, cancel: 3000 };
 
 /**
- * Waits for the command of a record to end; whoever is the first to follow it has it started. `lost` when its supervisor was killed or its
- * record deleted, which leaves unknown how far the command came.
+ * Waits for the command of a record to end. The first follower starts it. Returns `lost` if its supervisor was killed
+ * or its record deleted. It is then unknown how far the command came.
  */
 export const followCommand = async (
   record: CommandRecord,
@@ -90,7 +93,7 @@ export const followCommand = async (
   try {
     for (let waitMs = 10; ; waitMs = Math.min(maxWaitMs, waitMs * 1.3)) {
       const wasLost = isLost();
-      // Read after that: the last thing a supervisor does is to write it.
+      // Reads the outcome after checking the supervisor, which writes the outcome last.
       const outcome = record.outcome();
       const text = output.next();
       if (text) onOutput(text);

@@ -18,12 +18,12 @@ const fill = (maxFileBytes: number, chunks: readonly string[]): number => {
   return sink.bytes;
 };
 
-test('[TOOL11] the beginning and the end of an output are kept, to the byte', () => {
+test('[TOOL11] the beginning and the end of an output are kept exactly', () => {
   expect(fill(5, ['abc', 'defg', 'h'])).toBe(8);
   expect([record.text('output'), record.text('tail')]).toEqual(['abcde', 'fgh']);
 });
 
-test('[TOOL11] an end that is long is kept as far as there is room for it', () => {
+test('[TOOL11] the kept end of an output is limited in size', () => {
   const chunk = 'x'.repeat(tailBytes / 4);
   fill(1, [...Array.from({ length: 10 }, () => chunk), 'end']);
   expect(record.text('tail')).toHaveLength(tailBytes);

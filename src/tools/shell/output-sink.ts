@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import { type CommandRecord, tailBytes } from './command-record.ts';
 
-/** Keeps the beginning of an output in its file and, of one that is larger, the end. */
+/** Keeps the beginning of an output in one file, and the end of a larger output in another. */
 export class OutputSink {
   readonly #record: CommandRecord;
   readonly #file: number;
@@ -29,11 +29,11 @@ export class OutputSink {
     try {
       writeFileSync(this.#record.path('tail'), Buffer.concat(this.#tail).subarray(-tailBytes), { mode: 0o600 });
     } catch {
-      // A full disk again.
+      // The disk may be full. The command must not fail for it.
     }
   }
 
-  /** A full disk ends the file there; the command goes on. */
+  /** Stops writing the file when the disk is full. The command continues. */
   #append(chunk: Buffer): number {
     let at = 0;
     try {

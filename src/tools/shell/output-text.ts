@@ -25,7 +25,7 @@ const tailOf = (record: CommandRecord, bytes: number): string =>
     ? readPart(record.path('output'), bytes, 'tail')
     : readFileSync(record.path('tail')).subarray(-bytes).toString('utf8');
 
-/** All of an output or, where that is more than `maxBytes`, its beginning and its end. */
+/** The whole output, or its beginning and its end if it exceeds `maxBytes`. */
 export const outputText = (record: CommandRecord, maxBytes: number, bytes = sizeOf(record.path('output'))): string => {
   if (bytes <= maxBytes && record.text('tail') === undefined) return readPart(record.path('output'), maxBytes, 'head');
   const half = Math.floor(maxBytes / 2);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { statOf } from '../../core/host/process-identity.ts';
 
-/** In the environment of everything that a command starts, so that what leaves its group is found too. */
+/** A variable in the environment of all processes of a command, by which processes that left its group are found. */
 export const markName = 'PERDURE_COMMAND';
 
 const lookAgainMs = 10;
@@ -19,8 +19,8 @@ const readProc = (pid: number, file: 'environ' | 'cmdline'): string | undefined 
 type Verdict = 'ours' | 'not-ours' | 'unsure';
 
 /**
- * Finds processes in /proc. A look takes time, and things happen meanwhile: a parent that ends may have left a child which came too late to
- * be on the list, and one that is just replaced by another program shows no environment. After those it looks again.
+ * Finds processes in /proc. A single pass can miss some: an ending parent may just have started a child that is not in
+ * the list, and a process inside exec shows no environment. In these cases it searches again.
  */
 export class ProcessSearch {
   readonly #group: number | undefined;

@@ -2,7 +2,9 @@ import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:f
 
 const pidsAtOnce = 512;
 
-/** Not all at once: of thousands that come and go the kernel makes the list slowly, and meanwhile lets no process start or end. */
+/**
+ * Reads the list in pieces, because the kernel blocks starting and ending of processes while it produces a long list.
+ */
 const childrenOf = (path: string, max: number): readonly number[] => {
   const file = openSync(path, 'r');
   try {
@@ -27,7 +29,7 @@ const childrenOfAll = (pid: number, max: number): readonly number[] => {
   }
 };
 
-/** A process and what it has started, no more than about `max` of them. */
+/** A process and its descendants, at most about `max` of them. */
 export const processTree = (root: number, max: number): readonly number[] => {
   const pids = [root];
   for (let at = 0; at < pids.length && pids.length < max; at++)
@@ -46,6 +48,9 @@ const kibibytes = (pid: number, file: 'status' | 'smaps_rollup', field: RegExp):
 const sum = (pids: readonly number[], file: 'status' | 'smaps_rollup', field: RegExp): number =>
   pids.reduce((total, pid) => total + kibibytes(pid, file, field), 0) * 1024;
 
-/** Whether processes together hold more in memory. What they share counts once, which takes long to tell: so it is asked last. */
+/**
+ * Whether processes together use more memory. Shared memory counts once. The exact figure is slow, so it is read only
+ * if a rough sum exceeds the limit.
+ */
 export const holdMore = (pids: readonly number[], bytes: number): boolean =>
   sum(pids, 'status', /^VmRSS:\s+(\d+)/m) > bytes && sum(pids, 'smaps_rollup', /^Pss:\s+(\d+)/m) > bytes;

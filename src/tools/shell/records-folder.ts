@@ -7,20 +7,20 @@ const keptMs = 24 * 60 * 60 * 1000;
 const sweepMs = 10 * 60 * 1000;
 const sweptAt = new Map<string, number>();
 
-/** The machine's own: a record says nothing on another one, where the command's processes are not. */
+/** A local folder, because a record is useless on another machine, which does not have the command's processes. */
 export const defaultRecordsFolder = (): string => join(tmpdir(), `perdure-commands-${userInfo().uid}`);
 
-/** In a folder that all may write to, somebody else may have been there first. */
+/** Checks the owner, because another user could have created the folder in the shared temporary folder first. */
 const assertOurs = (folder: string): void => {
   const { uid } = userInfo();
   const stats = lstatSync(folder);
   if (stats.isDirectory() && (uid === -1 || (stats.uid === uid && (stats.mode & 0o077) === 0))) return;
   throw new ToolFailure(
-    `${folder} is not a folder for this user alone: remove it, or give the shell another recordsFolder`,
+    `${folder} is not private to this user: remove it, or set another recordsFolder for the shell tool`,
   );
 };
 
-/** Makes the folder, and clears away what nobody has waited for in a day. */
+/** Creates the folder, and removes records that no runner has waited for in a day. */
 export const prepareRecords = (folder: string): void => {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   assertOurs(folder);

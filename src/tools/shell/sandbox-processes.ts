@@ -4,12 +4,12 @@ import { processTree } from './process-tree.ts';
 import { sendSignal } from './send-signal.ts';
 
 const checkMs = 20;
-/** Of more than these not all get a TERM. */
+/** At most this many processes get a TERM. */
 const maxTold = 1000;
-/** For what the kernel does not let go of. */
+/** A limit for processes that the kernel does not end. */
 const maxKillMs = 10_000;
 
-/** The processes of a command in a sandbox: all of them go when the first does, and it goes last. */
+/** The processes of a command in a sandbox. Killing the first process ends them all, and it ends last. */
 export class SandboxProcesses {
   readonly #first: ProcessIdentity;
 
@@ -17,9 +17,9 @@ export class SandboxProcesses {
     this.#first = first;
   }
 
-  /** TERM, then KILL for what is still there. */
+  /** Sends TERM, then KILL if processes remain. */
   async end(graceMs: number): Promise<void> {
-    // The first one takes no TERM.
+    // The first process ignores TERM.
     if (graceMs > 0 && isRunning(this.#first)) {
       for (const pid of processTree(this.#first.pid, maxTold)) sendSignal(pid, 'SIGTERM');
     }

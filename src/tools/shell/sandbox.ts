@@ -1,15 +1,15 @@
 import type { Environment } from './environment.ts';
 
-/** What a command finds in its sandbox beside the system, which it can read. */
+/** What a command can access in its sandbox, beside the read-only system. */
 export interface Sandbox {
   readonly bwrap: string;
-  /** The session's folder: written to, at its own path. */
+  /** The session's folder, writable and at its own path. */
   readonly folder: string;
-  /** What is /tmp in there. */
+  /** The folder that is mounted as /tmp. */
   readonly temporary: string;
-  /** Other paths that can be read. */
+  /** Other readable paths. */
   readonly readable: readonly string[];
-  /** Folders within the session's that are not for commands. */
+  /** Folders inside the session's folder that are hidden from commands. */
   readonly hidden: readonly string[];
   readonly hasNetwork: boolean;
 }
@@ -19,11 +19,11 @@ interface Mount {
   readonly args: readonly string[];
 }
 
-/** What a home is for is the session's too. */
+/** The home folder in a sandbox. It is private to the session. */
 export const sandboxHome = '/tmp';
 
 const system = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
-/** By name, since root reads all of /etc: it owns the files, in a sandbox too. */
+/** Single files of /etc, because a sandbox that root started could read all of it. */
 const ofEtc = [
   ...['passwd', 'group', 'nsswitch.conf', 'host.conf', 'hosts', 'resolv.conf', 'services', 'protocols'],
   ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'alternatives', 'localtime', 'timezone', 'mime.types'],
@@ -38,7 +38,7 @@ const depthOf = (path: string): number => path.split('/').filter(Boolean).length
 const mountsOf = ({ folder, temporary, readable, hidden }: Sandbox): readonly Mount[] => {
   const mounts: readonly Mount[] = [
     ...[...system, ...ofEtc].map(readOnly),
-    // There are settings of the whole host in there, which belong to root and so to a sandbox that root has started.
+    // Read-only, because a sandbox that root started could otherwise change settings of the host.
     { path: '/proc', args: ['--proc', '/proc', '--remount-ro', '/proc'] },
     { path: '/dev', args: ['--dev', '/dev', '--remount-ro', '/dev'] },
     { path: '/dev/shm', args: ['--size', String(shmBytes), '--tmpfs', '/dev/shm'] },
@@ -47,11 +47,11 @@ const mountsOf = ({ folder, temporary, readable, hidden }: Sandbox): readonly Mo
     { path: folder, args: ['--bind', folder, folder] },
     ...hidden.map((path) => ({ path, args: ['--tmpfs', path, '--remount-ro', path] })),
   ];
-  // What lies within another is put on top of it.
+  // Mounts deeper paths later, so that they lie on top.
   return mounts.toSorted((a, b) => depthOf(a.path) - depthOf(b.path));
 };
 
-/** For bwrap: namespaces of its own, no capability, and no way to new ones. */
+/** The arguments of bwrap: own namespaces, no capabilities, and no way to gain new ones. */
 export const sandboxArguments = (sandbox: Sandbox, environment: Environment): readonly string[] => [
   ...['--unshare-user', '--disable-userns', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
   ...(sandbox.hasNetwork ? [] : ['--unshare-net']),

@@ -1,4 +1,4 @@
-/** Whether there was somebody to take it. */
+/** Sends a signal. Returns false if there is no such process. */
 export const sendSignal = (target: number, name: NodeJS.Signals | 0): boolean => {
   try {
     process.kill(target, name);

@@ -5,7 +5,7 @@ import type { CommandRequest } from './command-record.ts';
 const shells = ['/bin/bash', '/usr/bin/bash', '/usr/local/bin/bash'];
 export const shellPath = (): string => shells.find(existsSync) ?? '/bin/sh';
 
-/** Where the script says what it did; one digit, for shells that know no other. */
+/** The descriptor for the script's report. One digit, because some shells support no more. */
 export const leftDescriptor = 8;
 
 const limitFiles = (shell: string, maxBytes: number): string => {
@@ -13,29 +13,32 @@ const limitFiles = (shell: string, maxBytes: number): string => {
   return `ulimit -f ${Math.ceil(maxBytes / blockBytes)} 2>/dev/null`;
 };
 
-/** For a shell: runs the command where the one before it was, and tells where it ended up and with which environment. */
+/**
+ * The arguments of the shell. The script runs the command in the last working folder, and reports its final folder and
+ * environment.
+ */
 export const shellArguments = ({ command, shell, cwd, fileBytes }: CommandRequest): readonly string[] => {
   const leave = `{ pwd -P; printf '\\0'; /usr/bin/env -0; } >&${leftDescriptor} 2>/dev/null || :`;
   const trap = `perdure_left() { perdure_code=$?; ${leave}; exit $perdure_code; }; trap perdure_left EXIT`;
   const begin = `{ cd -- "$2" 2>/dev/null && printf 'begun\\0' || printf 'moved\\0'; } >&${leftDescriptor}`;
-  // On the first line, so that what a shell says of lines is about the command's.
+  // The script is one line, so that line numbers in errors refer to the command.
   const script = `${limitFiles(shell, fileBytes)}; ${begin}; ${trap}; perdure_command=$1; shift 2; eval "$perdure_command"`;
   return ['-c', script, basename(shell), command, cwd];
 };
 
 export interface Left {
-  /** False when the shell never came to the command. */
+  /** False if the shell failed before the command. */
   readonly hasBegun: boolean;
-  /** The folder that it was to run in was gone. */
+  /** Whether the intended working folder was gone. */
   readonly isMoved: boolean;
-  /** As `env -0` prints it; undefined when the shell did not come to its end. */
+  /** The output of `env -0`. Undefined if the shell did not finish. */
   readonly env: string | undefined;
   readonly cwd: string | undefined;
 }
 
 const maxPathLength = 4096;
 
-/** Commands can write there too, and say of themselves what they like. */
+/** Parses the report. It is untrusted, because commands can write to the same descriptor. */
 export const parseLeft = (text: string): Left => {
   const [begun = '', cwd, ...env] = text.split('\0');
   const path = cwd?.replace(/\n$/, '');

@@ -14,58 +14,60 @@ import { defaultRecordsFolder, prepareRecords } from './records-folder.ts';
 import { parseLeft, shellPath } from './shell-script.ts';
 
 export interface ShellOptions {
-  /** What commands find in their environment beside PATH, HOME, the locale and the like. */
+  /** Environment variables for commands, in addition to PATH, HOME, the locale and similar ones. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** A command that nobody waits for any more is ended after so long; 60 s by default. */
+  /** A command is ended when no worker has waited for it for this long, by default 60 s. */
   readonly leaseMs?: number;
-  /** From TERM to KILL; 2 s by default. */
+  /** The time from TERM to KILL, by default 2 s. */
   readonly graceMs?: number;
-  /** For commands that say nothing else; 2 minutes by default. */
+  /** The timeout of commands that set none, by default 2 minutes. */
   readonly timeoutMs?: number;
-  /** Of an output, how much is given back; 1 MiB by default. */
+  /** How much of an output is returned, by default 1 MiB. */
   readonly maxTextBytes?: number;
-  /** Of an output, how much is kept on disk; 64 MiB by default. */
+  /** How much of an output is kept on disk, by default 64 MiB. */
   readonly maxFileBytes?: number;
-  /** Where commands are recorded; the machine's temporary folder by default. */
+  /** The folder for records of commands, by default in the machine's temporary folder. */
   readonly recordsFolder?: string;
-  /** `auto`, the default, confines commands where the host can; `required` runs none where it cannot. */
+  /** `auto`, the default, uses a sandbox if the host supports it. `required` runs no command without one. */
   readonly sandbox?: 'auto' | 'required' | 'off';
-  /** Whether commands in a sandbox have the network of the host; by default they have none. */
+  /** Whether commands in a sandbox can use the host's network. False by default. */
   readonly network?: boolean;
-  /** What commands in a sandbox can read beside the system and their folder, such as that of a compiler. */
+  /**
+   * Paths that commands in a sandbox can read in addition to the system and their folder, such as that of a compiler.
+   */
   readonly readable?: readonly string[];
-  /** Where bubblewrap is; looked for in the folders of the system by default. */
+  /** The path of bubblewrap, by default searched in the system folders. */
   readonly bwrap?: string;
   readonly limits?: ShellLimits;
-  /** Whether a person is asked before a command runs; by default for commands that run without a sandbox. */
+  /** Whether a person must approve commands, by default only those without a sandbox. */
   readonly approval?: ToolDefinition<typeof Input, ShellOutput>['approval'];
 }
 
 export interface ShellLimits {
-  /** Of all processes of a command together; 4 GiB by default. */
+  /** The memory of all processes of a command together, by default 4 GiB. */
   readonly memoryBytes?: number;
-  /** At one time; 1024 by default. */
+  /** The number of processes at one time, by default 1024. */
   readonly processes?: number;
-  /** Of each file that is written; 4 GiB by default. */
+  /** The size of each written file, by default 4 GiB. */
   readonly fileBytes?: number;
 }
 
 export interface ShellOutput {
   readonly exitCode: number | null;
-  /** What it printed, stdout and stderr as they came. */
+  /** Stdout and stderr, in the order in which they were printed. */
   readonly output: string;
   readonly cwd: string;
   readonly sandboxed: boolean;
-  /** Set when it did not end by itself. */
+  /** Why the command was ended. Absent if it ended by itself. */
   readonly ended?: string;
-  /** Which one it has met. */
+  /** The limit that the command exceeded. */
   readonly limit?: 'time' | 'memory' | 'processes' | 'fileSize';
   readonly notes?: readonly string[];
 }
 
 const hour = 60 * 60 * 1000;
 const minute = 60 * 1000;
-/** Linux takes no longer argument. */
+/** The longest argument that Linux supports. */
 const maxCommandBytes = 128 * 1024 - 1;
 
 const Kept = z.object({
@@ -81,11 +83,11 @@ const Input = z.object({
 });
 
 const endings: Readonly<Record<Exclude<CommandOutcome['ended'], 'exited' | 'failed'>, string>> = {
-  timeout: 'it took longer than it was given, and was ended',
-  cancelled: 'it was cancelled, and was ended',
-  lapsed: 'its runner was gone and nobody took over, so it was ended',
-  memory: 'it took more memory than it may, and was ended',
-  processes: 'it started more processes than it may, and was ended',
+  timeout: 'it exceeded its time limit and was ended',
+  cancelled: 'it was cancelled and ended',
+  lapsed: 'its worker was gone and no other took over, so it was ended',
+  memory: 'it exceeded its memory limit and was ended',
+  processes: 'it exceeded its limit of processes and was ended',
 };
 
 const limitsMet: Partial<Record<CommandOutcome['ended'], ShellOutput['limit']>> = {
@@ -94,9 +96,9 @@ const limitsMet: Partial<Record<CommandOutcome['ended'], ShellOutput['limit']>> 
   processes: 'processes',
 };
 
-/** What shells give for a program that SIGXFSZ has ended. */
+/** The exit code of a program that SIGXFSZ ended. */
 const fileSizeCode = 128 + 25;
-const fileSizeNote = 'a file grew larger than one may: what wrote it was ended';
+const fileSizeNote = 'a file exceeded the size limit, and the program that wrote it was ended';
 
 const optionFields: Record<keyof ShellOptions, true> = {
   env: true,
@@ -118,18 +120,18 @@ const limitFields: Record<keyof ShellLimits, true> = { memoryBytes: true, proces
 const sandboxes: readonly unknown[] = ['auto', 'required', 'off'];
 
 const optionProblem = ({ sandbox = 'auto', limits = {}, ...more }: ShellOptions): string | undefined => {
-  if (!sandboxes.includes(sandbox)) return `sandbox is none of ${sandboxes.join(', ')}`;
+  if (!sandboxes.includes(sandbox)) return `sandbox is not one of ${sandboxes.join(', ')}`;
   const wrong = Object.entries(limits).find(([, value]) => !Number.isSafeInteger(value) || value < 1);
-  if (wrong) return `limits.${wrong[0]} is not a whole number from 1 on`;
+  if (wrong) return `limits.${wrong[0]} is not a whole number from 1`;
   return fieldProblem(more, optionFields) ?? fieldProblem(limits, limitFields);
 };
 
 const description =
-  'Runs a command by bash in the session folder. The working folder and exported variables hold for the next command. Processes that it leaves behind are ended with it, and there is no input. Gives the exit code and what was printed.';
+  'Runs a command with bash in the session folder. The working folder and exported variables carry over to the next command. Background processes are ended with the command, and there is no input. Returns the exit code and the output.';
 
-const lost = 'What watched over the command is gone, and the command was ended with it. It had printed:';
+const lost = 'The supervisor of the command is gone, and the command was ended with it. Its output until then:';
 
-/** From the session's folder where it lies in there, which may be elsewhere when the session has moved. */
+/** A path inside the session's folder is kept relative, because the session may move to another machine. */
 const keptPath = (folder: string, cwd: string): string => {
   const way = relative(folder, cwd);
   return way === '..' || way.startsWith('../') ? cwd : way;
@@ -162,7 +164,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     record.begin({ command, shell: shellPath(), folder, cwd: resolve(folder, cwd), base, changes, sandbox, ...limits });
   };
 
-  /** What the command left behind is kept for the next one, as far as its shell came to say it. */
+  /** Builds the output, and keeps the final folder and environment for the next command if the shell reported them. */
   const conclude = (record: CommandRecord, outcome: CommandOutcome, context: ToolContext): ShellOutput => {
     const { base, changes, cwd: wanted, folder, sandbox } = record.request();
     const left = parseLeft(record.left());
@@ -173,7 +175,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     const isFileTooLarge = ended === 'exited' && exitCode === fileSizeCode;
     const notes = [
       ...(left.isMoved ? [`the working folder of the last command is gone: this one ran in ${folder}`] : []),
-      ...(now ? [] : ['the environment is too large to be kept: it stays as it was before']),
+      ...(now ? [] : ['the environment is too large to keep: the next command gets the previous one']),
       ...(isFileTooLarge ? [fileSizeNote] : []),
     ];
     const limit = isFileTooLarge ? 'fileSize' : limitsMet[ended];
@@ -204,7 +206,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     input: Input,
     effects: 'once',
     approval: options.approval ?? (() => confinement.isOpen),
-    // The command's own is kept by its supervisor.
+    // The supervisor enforces the command's own timeout.
     timeoutMs: hour + minute,
     execute: async (input, context): Promise<ShellOutput> => {
       const record = recordOf(context);
@@ -216,7 +218,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     },
     reconcile: async (_input, context) => {
       const record = recordOf(context);
-      if (!record.exists()) return { outcome: 'unknown', message: 'It was not run on this machine.' };
+      if (!record.exists()) return { outcome: 'unknown', message: 'The command was not started on this machine.' };
       if (record.outcome()?.ended === 'failed') return { outcome: 'not-run' };
       const followed = await follow(record, context);
       if ('lost' in followed) return { outcome: 'unknown', message: followed.lost };

@@ -16,12 +16,14 @@ const maxLeftBytes = 256 * 1024;
 
 export interface StartedCommand {
   readonly child: ChildProcess;
-  /** Of the group; in a sandbox its first process, undefined when none could be made. */
+  /**
+   * The leader of the process group. In a sandbox its first process, or undefined if the sandbox could not be created.
+   */
   readonly leader: Promise<ProcessIdentity | undefined>;
   readonly left: BoundedText;
 }
 
-/** What comes by a stream, as far as it is kept. */
+/** Collects the text of a stream up to a size limit. */
 export class BoundedText {
   readonly ended: Promise<unknown>;
   readonly #chunks: Buffer[] = [];
@@ -48,7 +50,7 @@ const stdio = (output: number, pipes: readonly number[]): StdioOptions => {
   return ['ignore', output, output, ...more];
 };
 
-/** Read to its end, which bwrap writes to as well. */
+/** The first process of the sandbox, from bwrap's status. Reads to the end, because bwrap also writes when it ends. */
 const firstOf = (status: Readable): Promise<ProcessIdentity | undefined> =>
   new Promise((resolve) => {
     let text = '';
@@ -62,7 +64,7 @@ const firstOf = (status: Readable): Promise<ProcessIdentity | undefined> =>
 
 const leftOf = ({ stdio }: ChildProcess) => stdio[leftDescriptor as 4] as Readable;
 
-/** bwrap itself has nothing of the command's environment, by which a command could make it load something outside of the sandbox. */
+/** bwrap itself does not get the command's environment, which could make it load code outside the sandbox. */
 const startConfined = (record: CommandRecord, request: CommandRequest, output: number): StartedCommand => {
   const { sandbox, shell, base, changes } = request;
   const args = sandboxArguments(sandbox!, applyChanges(base, changes));
@@ -74,7 +76,7 @@ const startConfined = (record: CommandRecord, request: CommandRequest, output: n
     stdio: stdio(output, [argsDescriptor, statusDescriptor, leftDescriptor]),
   });
   const input = child.stdio[argsDescriptor] as Writable;
-  // One that has ended says why.
+  // Ignores a broken pipe. If bwrap has ended, its output says why.
   input.on('error', () => undefined);
   input.end(args.map((arg) => `${arg}\0`).join(''));
   const leader = firstOf(child.stdio[statusDescriptor] as Readable);
@@ -94,7 +96,7 @@ export const startCommand = (record: CommandRecord, request: CommandRequest, out
   return { child, leader, left: new BoundedText(leftOf(child)) };
 };
 
-/** All that a command has started. */
+/** All processes of a command. */
 export const processesOf = (
   record: CommandRecord,
   isConfined: boolean,

@@ -1,7 +1,7 @@
 /**
- * Runs one command and outlives who asked for it. Argument: the folder of the command's record.
+ * Runs one command and outlives the worker that requested it. Argument: the folder of the command's record.
  *
- *   claimed → running → (ending: cancelled | timeout | lapsed | memory | processes →) exited → what it left is ended → outcome
+ *   claimed → running → (ending: cancelled | timeout | lapsed | memory | processes →) exited → leftovers ended → outcome
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { parseLeft } from './shell-script.ts';
 import { processesOf, startCommand } from './start-command.ts';
 
 const checkMs = 100;
-/** For a writer that cannot be found and keeps the pipe open. */
+/** A limit for the case that an unknown process keeps the pipe open. */
 const maxDrainMs = 1000;
 
 interface Output {
@@ -27,11 +27,11 @@ interface Output {
   readonly drained: Promise<unknown>;
 }
 
-/** A named pipe: both streams in the order in which they were written, and one that /dev/stdout can be opened by. */
+/** Uses a named pipe, so that both streams keep their order and /dev/stdout can be opened. */
 const openOutput = (record: CommandRecord, maxFileBytes: number): Output => {
   const path = record.path('pipe');
   const made = spawnSync('mkfifo', ['-m', '600', path]);
-  if (made.status !== 0) throw new Error(`no pipe for the output could be made: ${made.error ?? made.stderr}`);
+  if (made.status !== 0) throw new Error(`cannot create the output pipe ${path}: ${made.error ?? made.stderr}`);
   const readEnd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const writeEnd = openSync(path, constants.O_WRONLY);
   const sink = new OutputSink(record, maxFileBytes);
@@ -42,7 +42,7 @@ const openOutput = (record: CommandRecord, maxFileBytes: number): Output => {
 
 type Reason = Exclude<CommandOutcome['ended'], 'exited' | 'failed'>;
 
-/** By a clock that stands still while the machine sleeps: a runner that slept as well has missed nothing. */
+/** Uses a clock that stops while the machine sleeps, because a sleeping runner cannot renew the lease. */
 const reasonToEnd = (record: CommandRecord, { timeoutMs, leaseMs }: CommandRequest) => {
   const startedAt = performance.now();
   let mark = record.leaseMark();
@@ -64,7 +64,10 @@ const cpuMs = (): number => {
   return (user + system) / 1000;
 };
 
-/** Takes no more than a tenth of a processor for its looks; by the clock it would look less often the more there is to see. */
+/**
+ * Checks the limits with at most a tenth of a processor, measured in CPU time. Measured by the clock, a busy command
+ * would slow the checks down.
+ */
 const excess = (root: number, { memoryBytes, processes }: CommandRequest) => {
   let lookAgainAt = 0;
   return (): Reason | undefined => {
@@ -89,7 +92,7 @@ const watch = (root: number, record: CommandRecord, request: CommandRequest, onR
   return () => clearInterval(timer);
 };
 
-/** What takes too much gets no time to take more. */
+/** A command that exceeds memory or processes gets no grace. */
 const graceOf = (ended: CommandOutcome['ended'], { graceMs }: CommandRequest): number =>
   ended === 'memory' || ended === 'processes' ? 0 : graceMs;
 
@@ -122,7 +125,7 @@ const run = async (record: CommandRecord, request: CommandRequest): Promise<Comm
 const record = new CommandRecord(process.argv[2]!);
 if (record.claim()) {
   closeInherited();
-  // Whoever wants it to end says so in the record.
+  // A signal cancels the command through the record.
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => record.cancel());
   const outcome = await run(record, record.request()).catch(
     (error): CommandOutcome => ({

@@ -62,7 +62,7 @@ test('[CLIM3] webhooks can be changed, disabled, enabled and rotated, and delive
   expect((await call('webhooks', 'set', webhook.id)).code).toBe(2);
   expect((await call('webhooks', 'set', webhook.id, '--event', 'run.began')).code).toBe(2);
   expect((await call('webhooks', 'disable', webhook.id)).out).toBe(`${webhook.id} is disabled\n`);
-  expect((await json('webhooks', 'ls')).webhooks).toMatchObject([{ disabledBecause: 'somebody disabled it' }]);
+  expect((await json('webhooks', 'ls')).webhooks).toMatchObject([{ disabledBecause: 'a member disabled it' }]);
   expect((await call('webhooks', 'enable', webhook.id)).out).toBe(`${webhook.id} is enabled\n`);
   const rotated = await call('webhooks', 'rotate', webhook.id);
   expect(rotated.out).toMatch(/^whsec_\S+\n$/);

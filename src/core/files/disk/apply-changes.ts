@@ -11,12 +11,12 @@ import { changedMeanwhile } from './worktree-error.ts';
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? '';
 const ownerMay = 0o700;
 
-/** Makes a worktree that was scanned hold something else, once. */
+/** Applies changes to a scanned worktree. Each instance is used once. */
 export class ChangeApplier {
   readonly #root: string;
   readonly #scanned: ScannedFolder;
   readonly #staging: Staging;
-  /** The modes that folders are to have in the end: those that are new, change, or were lifted to work in them. */
+  /** The final modes of folders that are new, that change, or that were made writable for the work. */
   readonly #modes = new Map<string, number>();
   readonly #touched = new Set<string>();
 
@@ -26,7 +26,7 @@ export class ChangeApplier {
     this.#staging = staging;
   }
 
-  /** All content is on disk before; each file is replaced at once. */
+  /** All content must already be staged on disk. Each file is replaced atomically. */
   async apply(changes: readonly FileChange[]): Promise<void> {
     for (const change of changes.toReversed()) if (change.change === 'deleted') this.#delete(change);
     for (const change of changes) if (isPlaced(change)) this.#place(change);
@@ -36,7 +36,7 @@ export class ChangeApplier {
   #delete({ path, before }: Extract<FileChange, { change: 'deleted' }>): void {
     this.#inFolderOf(path, (folder, name) => {
       if (before.kind === 'folder') {
-        // What snapshots leave out stays, and its folder with it.
+        // A folder that still holds left-out files stays.
         if (removeEmpty(folder.at(name))) this.#forget(path);
         return;
       }
@@ -58,7 +58,7 @@ export class ChangeApplier {
     });
   }
 
-  /** What was written after the scan is in no snapshot, and must not be lost. */
+  /** Content written after the scan is in no snapshot and must not be lost. */
   #assertAsScanned(at: string, path: string): void {
     const stats = lstatSync(at, { throwIfNoEntry: false });
     let scanned: Scanned = this.#scanned;
@@ -84,7 +84,10 @@ export class ChangeApplier {
     });
   }
 
-  /** Deepest first: a folder may close itself to its owner. What was renamed stays so after a loss of power. */
+  /**
+   * Sets the modes deepest first, because a folder's final mode may lock its owner out. Syncs folders, so that renames
+   * survive a power loss.
+   */
   async #finishFolders(): Promise<void> {
     const deepestFirst = [...this.#modes].sort(([a], [b]) => (a < b ? 1 : -1));
     for (const [path, mode] of deepestFirst) inHeld(this.#root, path, (folder) => folder.setMode(mode));

@@ -4,7 +4,7 @@ import { holdUnchanged } from './held-folder.ts';
 
 const ownerMay = 0o700;
 
-/** Moves things of a worktree into a new folder below another, each at its path. */
+/** Moves paths of a worktree into a new folder elsewhere, keeping their relative paths. */
 export class Aside {
   readonly #root: string;
   readonly #above: string;
@@ -15,7 +15,7 @@ export class Aside {
     this.#above = above;
   }
 
-  /** Undefined as long as nothing was moved. */
+  /** Undefined until something was moved. */
   get folder(): string | undefined {
     return this.#folder;
   }

@@ -19,7 +19,7 @@ const readKey = async (file: string): Promise<SessionKey | undefined> => {
   }
 };
 
-/** The session that works in a folder; undefined when none does. */
+/** The session that is bound to a folder. Undefined if there is none. */
 const boundIn = (folder: string): Promise<SessionKey | undefined> => readKey(fileIn(folder));
 
 const isSame = (a: SessionKey, b: SessionKey): boolean => a.session === b.session && a.workspace === b.workspace;
@@ -27,9 +27,11 @@ const isSame = (a: SessionKey, b: SessionKey): boolean => a.session === b.sessio
 const inUse = (folder: string, { session }: SessionKey, known: boolean | undefined): PerdureError => {
   const advice =
     known === undefined
-      ? `it is not in this store: close it in its own, or remove ${fileIn(folder)}`
-      : 'close it first, or give this one a copy of the folder';
-  return new PerdureError('CONFLICT', `${session} works in ${folder}: ${advice}`, { details: { folder, session } });
+      ? `it is not in this store: close it in its own store, or remove ${fileIn(folder)}`
+      : 'close that session first, or let this one work in a copy of the folder';
+  return new PerdureError('CONFLICT', `${session} already works in ${folder}: ${advice}`, {
+    details: { folder, session },
+  });
 };
 
 const parentsOf = (folder: string): readonly string[] =>
@@ -45,7 +47,7 @@ const unless = async (code: string, work: Promise<unknown>): Promise<boolean> =>
   );
 
 const noFolder = (own: string): PerdureError =>
-  new PerdureError('FILE_UNAVAILABLE', `${own} is no folder: move it elsewhere`, { details: { folder: own } });
+  new PerdureError('FILE_UNAVAILABLE', `${own} is not a folder: move it elsewhere`, { details: { folder: own } });
 
 const write = async (folder: string, key: SessionKey): Promise<boolean> => {
   const { workspace, session } = key;
@@ -55,13 +57,13 @@ const write = async (folder: string, key: SessionKey): Promise<boolean> => {
     if (!(await lstat(own)).isDirectory()) throw noFolder(own);
     return await createWhole(fileIn(folder), `${JSON.stringify({ workspace, session })}\n`);
   } catch (error) {
-    // Whoever left took the empty folder away.
+    // A session that was released at the same time removed the empty folder.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return write(folder, key);
     throw error;
   }
 };
 
-/** That session works there no more. What another put there at that moment is put back. */
+/** Releases a folder from a session. If another session bound it at the same moment, that binding is put back. */
 export const releaseFolder = async (folder: string, key: SessionKey): Promise<void> => {
   const there = await boundIn(folder);
   if (!there || !isSame(there, key)) return;
@@ -75,7 +77,7 @@ export const releaseFolder = async (folder: string, key: SessionKey): Promise<vo
 
 type IsAtWork = (other: SessionKey) => Promise<boolean | undefined>;
 
-/** Where another session works further down, but for hidden folders and dependencies. */
+/** Rejects a folder if another session works in a subfolder. Hidden folders and dependencies are not searched. */
 export const refuseBoundBelow = async (folder: string, isAtWork: IsAtWork): Promise<void> => {
   const exclude = (name: string): boolean => basename(name) === 'node_modules';
   for await (const file of glob(`*/**/${fileName}`, { cwd: folder, exclude })) {
@@ -87,8 +89,8 @@ export const refuseBoundBelow = async (folder: string, isAtWork: IsAtWork): Prom
 };
 
 /**
- * Lets a session work in a folder, and no other one there or further up. `isAtWork` says whether another still needs it; undefined when
- * it is not known here.
+ * Binds a folder to a session. Fails if another session works there or in a parent folder. `isAtWork` returns whether
+ * the other session still needs its folder, or undefined if this store does not know that session.
  */
 export const bindFolder = async (folder: string, key: SessionKey, isAtWork: IsAtWork): Promise<void> => {
   for (const each of parentsOf(folder)) {

@@ -8,11 +8,11 @@ import { PerdureError } from '../../../schema/error.ts';
 const run = promisify(execFile);
 
 const maxCloneMs = 30 * 60 * 1000;
-/** Below what a snapshot takes of one file, so that it holds the whole history. */
+/** Below the size limit of files in a snapshot, so that a snapshot includes the whole history. */
 const maxPackBytes = 24 * 1024 * 1024;
 const passedOn = /^(PATH|HOME|USER|LANG|LC_.*|TMPDIR|SSH_.*|XDG_.*|https?_proxy|no_proxy|GIT_SSL_.*)$/i;
 
-/** Nobody is there to type a password, and a repository runs nothing here. */
+/** Disables password prompts and protocols that run commands. */
 const environment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name))),
   GIT_TERMINAL_PROMPT: '0',
@@ -43,7 +43,7 @@ const hasLargePack = async (folder: string): Promise<boolean> => {
   return sizes.some((size) => size > maxPackBytes);
 };
 
-/** A clone of its own, which shares nothing with where it came from and holds no password. */
+/** Makes an independent clone, which shares no objects with its source and holds no password. */
 export const cloneRepository = async (
   given: string,
   ref: string | undefined,

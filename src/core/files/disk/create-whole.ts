@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { link, open, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Makes a file with all of its text, on disk, or none; false when there is one already. */
+/** Creates a file atomically and durably. Returns false if it already exists. */
 export const createWhole = async (file: string, text: string): Promise<boolean> => {
   const draft = `${file}.${randomUUID()}`;
   try {

@@ -6,28 +6,29 @@ import type { FileDiff } from '../text-diff.ts';
 import type { Restored, RestoreOptions } from './restore.ts';
 import type { Snapshot, WorktreeOptions } from './snapshot.ts';
 
-/** Where the last scan of the worktree is kept: beside it, not in it. Without it nothing is kept, as for a folder that is worked on once. */
+/**
+ * The file that caches the last scan, beside the worktree and not in it. Absent for a folder that is used only once.
+ */
 export interface Cached {
   readonly cacheFile?: string | undefined;
 }
 
-/** Two trees to compare. */
 export interface Compared {
   readonly before: BlobHash;
   readonly after: BlobHash;
 }
 
 export interface SnapshotWithChanges extends Snapshot {
-  /** Since the base. */
+  /** The changes since the base. */
   readonly changes: readonly ChangedFile[];
 }
 
 export interface RestoredWorktree extends Omit<Restored, 'changes'> {
-  /** Files and links. */
+  /** The number of changed files and links. */
   readonly changed: number;
 }
 
-/** What the thread can be asked to do. */
+/** The tasks of the thread. */
 export interface FileTasks {
   snapshot(options: WorktreeOptions & Cached): SnapshotWithChanges;
   restore(options: RestoreOptions & Cached): RestoredWorktree;
@@ -41,13 +42,16 @@ export type ResultOf<Name extends TaskName> = ReturnType<FileTasks[Name]>;
 
 export type Settled = { readonly value: unknown } | { readonly error: ErrorData };
 
-/** A task, the answer to what the thread asked of the store, or the wish that it ends. */
+/** A task, the store's answer to a request of the thread, or the request to end. */
 export type ToFilesThread =
   | { readonly task: number; readonly name: TaskName; readonly options: unknown }
   | ({ readonly answer: number } & Settled)
   | { readonly end: true };
 
-/** How a task ended, or what it wants of its store. Long lists hold the other side up less as JSON than as values. */
+/**
+ * The end of a task, or its request to the store. Results are JSON, because parsing it blocks the receiver less than
+ * cloning long lists.
+ */
 export type FromFilesThread =
   | { readonly task: number; readonly json: string }
   | { readonly task: number; readonly error: ErrorData }

@@ -1,4 +1,7 @@
-/** Works on the files of worktrees: what would hold the event loop up is done here, and blobs travel to and from the store's side. */
+/**
+ * The thread that works on worktree files, so that the main event loop is not blocked. Blobs travel to and from the
+ * main thread's store.
+ */
 import { parentPort } from 'node:worker_threads';
 import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
 import type { Blobs, NewBlob } from '../../ports/blobs.ts';
@@ -24,17 +27,17 @@ const port = parentPort!;
 const tell = (message: FromFilesThread, transfer: readonly ArrayBuffer[] = []) =>
   port.postMessage(message, transfer as ArrayBuffer[]);
 
-const asked = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+const pending = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
 let lastAsked = 0;
 
 const ask = (of: number, method: keyof Blobs, argument: unknown, transfer?: readonly ArrayBuffer[]) =>
   new Promise<unknown>((resolve, reject) => {
     const id = ++lastAsked;
-    asked.set(id, { resolve, reject });
+    pending.set(id, { resolve, reject });
     tell({ ask: id, of, method, argument }, transfer);
   });
 
-/** The store of a task, on the other side. Bytes are moved there, not copied. */
+/** The store of a task, which lives in the main thread. Bytes are transferred, not copied. */
 const blobsOf = (task: number): Blobs => ({
   putBlobs: async (blobs) => {
     const owned = blobs.map(({ hash, bytes }): NewBlob => ({ hash, bytes: ownBytes(bytes) }));
@@ -44,11 +47,11 @@ const blobsOf = (task: number): Blobs => ({
   hasBlobs: async (hashes) => (await ask(task, 'hasBlobs', hashes)) as ReadonlySet<string>,
 });
 
-/** A small buffer may share its memory with others of the pool. */
+/** Copies a small buffer that may share its memory with others, because memory is transferred as a whole. */
 const ownBytes = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 
-/** Those of the worktrees that were worked on last; the others are on disk. */
+/** The scan caches of recently used worktrees. The others are only on disk. */
 const caches = new Map<string, StatCache>();
 const keptCaches = 8;
 
@@ -75,7 +78,7 @@ const saveAfterMs = 500;
 const unsaved = new Map<string, StatCache>();
 let saving: NodeJS.Timeout | undefined;
 
-/** Nobody need wait for it: with an older one, or none, the next snapshot takes longer. */
+/** Saves in the background. Losing the cache only makes the next snapshot slower. */
 const saveLater = (file: string, cache: StatCache): void => {
   unsaved.set(file, cache);
   saving ??= setTimeout(save, saveAfterMs);
@@ -88,7 +91,7 @@ const save = (): void => {
     try {
       writeStatCache(file, cache);
     } catch {
-      // The disk may be full of better things.
+      // The cache is optional, for example when the disk is full.
     }
   }
   unsaved.clear();
@@ -142,8 +145,8 @@ port.on('message', (message: ToFilesThread) => {
   if ('task' in message) void run(message.task, message.name, message.options);
   else if ('end' in message) end();
   else {
-    const waiting = asked.get(message.answer);
-    asked.delete(message.answer);
+    const waiting = pending.get(message.answer);
+    pending.delete(message.answer);
     if ('error' in message) waiting?.reject(fromErrorData(message.error));
     else waiting?.resolve(message.value);
   }

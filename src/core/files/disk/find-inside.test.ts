@@ -59,7 +59,7 @@ const hostile = [
   'a\0b',
 ];
 
-describe('[FILE11] what leads out of a worktree on a real disk is refused', () => {
+describe('[FILE11] a path that leads out of a worktree on a real disk is rejected', () => {
   test.each(hostile)('%j', async (path) => {
     expect(await findInside(folder, path)).toHaveProperty('problem');
   });
@@ -68,7 +68,7 @@ describe('[FILE11] what leads out of a worktree on a real disk is refused', () =
   });
 });
 
-test('[FILE11] what stays within is found, through links too', async () => {
+test('[FILE11] a path inside the worktree is found, also through links', async () => {
   for (const path of ['a/file', './a//file', 'inner/file', 'a/../a/file', join(folder, 'a/file')]) {
     expect(await findInside(folder, path)).toEqual({ real: join(folder, 'a/file'), name: 'a/file' });
   }

@@ -3,9 +3,9 @@ import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { changedMeanwhile } from './worktree-error.ts';
 
-/** A folder of a worktree, held while it is used: what is done in it is done there, wherever its path may lead meanwhile. */
+/** A folder held by a file descriptor, so that operations stay in it even if its path changes meanwhile. */
 export interface HeldFolder {
-  /** The path of something directly in it. */
+  /** The path of an entry directly in the folder. */
   at(name: string): string;
   mode(): number;
   setMode(mode: number): void;
@@ -31,7 +31,7 @@ const descend = (root: string, segments: readonly string[]): number => {
   return held;
 };
 
-/** Where a descriptor gives no paths, the way there is looked at once more. */
+/** For systems without /proc, where a descriptor gives no path: checks that the path contains no link. */
 const openChecked = (root: string, segments: readonly string[]): number => {
   const path = join(root, ...segments);
   if (realpathSync(path) !== path) {
@@ -40,7 +40,7 @@ const openChecked = (root: string, segments: readonly string[]): number => {
   return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 };
 
-/** `root` has no symbolic link in it; one among the segments is refused with ELOOP or ENOTDIR. */
+/** `root` must not contain a symbolic link. A link among the segments fails with ELOOP or ENOTDIR. */
 export const holdFolder = (root: string, segments: readonly string[]): HeldFolder => {
   const descriptor = hasDescriptors ? descend(root, segments) : openChecked(root, segments);
   const prefix = hasDescriptors ? `${descriptors}/${descriptor}` : join(root, ...segments);
@@ -53,7 +53,7 @@ export const holdFolder = (root: string, segments: readonly string[]): HeldFolde
   };
 };
 
-/** The same, where the folder is known to be there: when the way to it has become another, that is a conflict. */
+/** Like `holdFolder`, for a folder that was there before. If its path has changed, that is a conflict. */
 export const holdUnchanged = (root: string, path: string): HeldFolder => {
   try {
     return holdFolder(root, path === '' ? [] : path.split('/'));

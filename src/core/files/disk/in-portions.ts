@@ -1,4 +1,4 @@
-/** In memory, and open, at once. */
+/** The limits of one portion: files open at once, and bytes in memory. */
 const maxFiles = 256;
 const maxBytes = 16 * 1024 * 1024;
 

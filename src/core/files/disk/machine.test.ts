@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('[FILE29] a machine stays what it is when it gets another name, and is no other of the same name', async () => {
+test('[FILE29] a machine keeps its id when its hostname changes, and differs from others with that hostname', async () => {
   const [one, two] = [join(folder, 'one'), join(folder, 'two')];
   const machine = await thisMachine(one);
   expect(await thisMachine(two)).not.toBe(machine);
@@ -22,7 +22,7 @@ test('[FILE29] a machine stays what it is when it gets another name, and is no o
   expect(await isThisMachine(two, machine)).toBe(false);
 });
 
-test('[FILE29, ST9] processes that begin at once are one machine, in a folder for their user alone; who only asks makes nothing', async () => {
+test('[FILE29, ST9] concurrent processes get the same machine id in a private folder, and a mere check creates nothing', async () => {
   const data = join(folder, 'data');
   expect(await isThisMachine(data, 'twin')).toBe(false);
   expect(readdirSync(folder)).toEqual([]);
@@ -32,7 +32,7 @@ test('[FILE29, ST9] processes that begin at once are one machine, in a folder fo
   expect(readdirSync(data)).toEqual(['machine']);
 });
 
-test('[CLI1] where a file stands in place of the data folder, it is named, with what to do', async () => {
+test('[CLI1] the error for a file in place of the data folder names the file and the next step', async () => {
   const file = join(folder, 'afile');
   writeFileSync(file, '');
   await expect(thisMachine(file)).rejects.toMatchObject({

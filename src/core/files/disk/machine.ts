@@ -26,7 +26,9 @@ const knownOrNew = async (data: string): Promise<string> => {
   return knownOrNew(data);
 };
 
-/** What logs call this machine. Its name may become another, and others may have the same, so that its data folder keeps what it is called. */
+/**
+ * The id of this machine in logs. It is kept in the data folder, because hostnames can change and need not be unique.
+ */
 export const thisMachine = (data: string): Promise<string> =>
   knownOrNew(data).catch((cause) => {
     const advice = 'set PERDURE_DATA, or data of the configuration, to another';
@@ -37,5 +39,5 @@ export const thisMachine = (data: string): Promise<string> =>
     );
   });
 
-/** Makes nothing. */
+/** Whether an id is this machine's. Creates nothing. */
 export const isThisMachine = async (data: string, machine: string): Promise<boolean> => (await known(data)) === machine;

@@ -8,7 +8,10 @@ const defaultPatienceMs = 60_000;
 
 type LockedPlace = Pick<WorktreePlace, 'lockFile' | 'folder'>;
 
-/** An empty SQLite file, for its lock: the system takes that back from a process that dies. Undefined while somebody has it. */
+/**
+ * Locks an empty SQLite file, because the system releases that lock when a process dies. Returns undefined while
+ * another process has it.
+ */
 export const tryLock = async ({ lockFile }: Pick<LockedPlace, 'lockFile'>): Promise<Disposable | undefined> => {
   const { DatabaseSync } = await import('node:sqlite');
   const database = new DatabaseSync(lockFile, { timeout: 0 });
@@ -22,14 +25,18 @@ export const tryLock = async ({ lockFile }: Pick<LockedPlace, 'lockFile'>): Prom
   }
 };
 
-/** Waits until nobody else of this machine works in a place. */
+/** Waits until no other process of this machine works in a place. */
 export const lockPlace = async (place: LockedPlace, patienceMs = defaultPatienceMs): Promise<Disposable> => {
   for (const until = performance.now() + patienceMs; ; await sleep(lookMs)) {
     const lock = await tryLock(place);
     if (lock) return lock;
     if (performance.now() < until) continue;
-    throw new PerdureError('CONFLICT', `somebody restores files in ${place.folder}: send again when that is done`, {
-      details: { folder: place.folder },
-    });
+    throw new PerdureError(
+      'CONFLICT',
+      `another process restores files in ${place.folder}: send again when that is done`,
+      {
+        details: { folder: place.folder },
+      },
+    );
   }
 };

@@ -10,27 +10,30 @@ import { emptyTree } from '../tree.ts';
 import { isThisMachine } from './machine.ts';
 import { asWorktreeError } from './worktree-error.ts';
 
-/** Where the files of a session are on this machine. */
+/** The folders and files of a session on this machine. */
 export interface WorktreePlace {
-  /** What the runtime keeps of the session here. */
+  /** The folder for everything that the runtime keeps of the session here. */
   readonly home: string;
   readonly folder: string;
-  /** For what its commands throw away. */
+  /** The folder for temporary files of commands. */
   readonly temporary: string;
-  /** For what no snapshot holds and was in the way of what one does; nothing of a person's own folder is moved. */
+  /**
+   * The folder for left-out files that were in the way of a restore. Undefined for a person's own folder, where nothing
+   * is moved.
+   */
   readonly aside: string | undefined;
   readonly cacheFile: string;
   readonly markFile: string;
-  /** Of who works in a person's own folder. */
+  /** The lock of the process that works in a person's own folder. */
   readonly lockFile: string;
-  /** It is a person's own folder: what is there counts, and nothing is taken back unasked. */
+  /** Whether this is a person's own folder. Its content counts, and nothing in it is reverted without a request. */
   readonly isBound: boolean;
 }
 
-/** Where the homes of sessions are. */
+/** The folder that contains the homes of a workspace's sessions. */
 export const homesOf = (data: string, workspace: WorkspaceId): string => join(data, 'worktrees', workspace);
 
-/** Everything of a session in one folder, but for a person's own. */
+/** Puts everything of a session into one folder, except a person's own folder. */
 export const placeIn = (home: string, boundTo?: string): WorktreePlace => {
   const isBound = boundTo !== undefined;
   const kind = isBound ? 'bound' : 'own';
@@ -49,7 +52,7 @@ export const placeIn = (home: string, boundTo?: string): WorktreePlace => {
 export const placeOf = (data: string, { workspace, session }: SessionKey, boundTo?: string): WorktreePlace =>
   placeIn(join(homesOf(data, workspace), session), boundTo);
 
-/** A session that works in a person's own folder on another machine has one of its own here. */
+/** A session that is bound to a folder on another machine uses its own worktree here. */
 export const placeHere = async (
   data: string,
   key: SessionKey,
@@ -57,30 +60,34 @@ export const placeHere = async (
 ): Promise<WorktreePlace> =>
   placeOf(data, key, boundTo && (await isThisMachine(data, boundTo.machine)) ? boundTo.path : undefined);
 
-/** For its user alone. A person's own folder is not made anew when it is gone. */
+/** Creates the folders, private to the user. Does not recreate a person's own folder. */
 export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): Promise<void> => {
   await asWorktreeError(folder, async () => {
     await makeFolder(temporary, 0o700);
     if (isBound) return;
     await makeFolder(folder, 0o700);
     if ((await lstat(folder)).isDirectory()) return;
-    throw new PerdureError('FILE_UNAVAILABLE', `the worktree ${folder} is a link, which is not followed: remove it`, {
-      details: { folder },
-    });
+    throw new PerdureError(
+      'FILE_UNAVAILABLE',
+      `the worktree ${folder} is a symbolic link, and links are not followed: remove it`,
+      {
+        details: { folder },
+      },
+    );
   });
 };
 
-/** What the worktree was when it was last looked at or brought to something; what it is otherwise, somebody else made. */
+/** The state of a worktree when it was last scanned or restored. Any difference from it is a change by someone else. */
 export interface Mark {
-  /** Two while an event is being written that tells of the second: only the first is in a log for sure. */
+  /** Holds a second tree while its event is being written. Only the first is certainly in the log. */
   readonly trees: readonly BlobHash[];
-  /** The log was known up to here. */
+  /** The seq up to which the log was known. */
   readonly seq: number;
-  /** It is being brought to its tree from this one: of what changes in between, each file is of either. */
+  /** Set during a restore: the tree before it. Each file is still in its old or already in its new version. */
   readonly from?: BlobHash | undefined;
-  /** The call that makes anew what snapshots leave out, while it does. */
+  /** The call that runs the agent's `prepare` command, while it runs. */
   readonly preparing?: { readonly tool: string; readonly callId: string } | undefined;
-  /** What snapshots leave out was made anew since it was brought there. */
+  /** Whether `prepare` has run since the last restore. */
   readonly isPrepared?: boolean | undefined;
 }
 
@@ -96,7 +103,10 @@ const isMark = (value: unknown): value is Mark => {
   );
 };
 
-/** One that is lost makes the worktree somebody else's: it is kept, and then brought to what the log says. */
+/**
+ * Without a mark, the whole worktree counts as changed by someone else: it is saved, and then restored to what the log
+ * says.
+ */
 export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | undefined> => {
   try {
     const mark: unknown = JSON.parse(await readFile(markFile, 'utf8'));
@@ -106,7 +116,10 @@ export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | unde
   }
 };
 
-/** Of a person's own folder it is on disk when this returns: without it, what was written from elsewhere would look deleted by that person. */
+/**
+ * For a person's own folder, the mark is durable when this returns. If it were lost, files written elsewhere would look
+ * deleted by that person.
+ */
 export const writeMark = async ({ markFile, isBound }: WorktreePlace, mark: Mark): Promise<void> => {
   const draft = `${markFile}.new`;
   await writeFile(draft, JSON.stringify(mark), { flush: isBound });

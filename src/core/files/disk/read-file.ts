@@ -1,10 +1,10 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { isLinkTarget } from '../tree.ts';
 
-/** What tells that a file is still the one that was read. */
+/** Identifies a version of a file: while the stamp is equal, the file is unchanged. */
 export type Stamp = readonly [mtimeMs: number, ctimeMs: number, inode: number];
 
-/** Of what a file system tells of a file, what its stamp is made of. */
+/** The part of a file's stats that makes up its stamp. */
 interface Times {
   readonly mtimeMs: number;
   readonly ctimeMs: number;
@@ -19,18 +19,18 @@ export interface ReadFile {
   readonly bytes: Uint8Array;
   readonly mode: number;
   readonly stamp: Stamp;
-  /** A later change could leave the file with the same stamp. */
+  /** Whether a later change could leave the stamp equal. */
   readonly isRacy: boolean;
 }
 
-/** A pipe without a writer would keep an open waiting for ever. */
+/** O_NONBLOCK, because opening a pipe without a writer would block forever. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const attempts = 3;
-/** The longest tick of clocks that stamp files; file systems that count whole seconds may count by twos. */
+/** The longest clock tick of file timestamps. Some file systems have a resolution of two seconds. */
 const tickMs = 100;
 const wholeSecondsTickMs = 3000;
 
-/** A change within the same tick of the clock as the reading would leave no trace in the times. */
+/** Whether the times are old enough to be trusted. A change in the same clock tick as the reading leaves them equal. */
 export const isSettled = ({ mtimeMs, ctimeMs }: Pick<Times, 'mtimeMs' | 'ctimeMs'>, readAt: number): boolean => {
   const newest = Math.max(mtimeMs, ctimeMs);
   return newest < readAt - (newest % 1000 === 0 ? wholeSecondsTickMs : tickMs);
@@ -49,7 +49,7 @@ const readWhole = (file: number, size: number): Uint8Array => {
 
 const unreadable = (path: string, code: string): Error => Object.assign(new Error(`${path}: ${code}`), { code });
 
-/** An ordinary file, as it is between two moments at which nobody writes to it, or after a few attempts as it was found. */
+/** Reads a regular file, and retries a few times if it changes meanwhile. */
 export const readFile = (path: string, maxBytes: number): ReadFile => {
   const file = openSync(path, flags);
   try {
@@ -69,7 +69,7 @@ export const readFile = (path: string, maxBytes: number): ReadFile => {
   }
 };
 
-/** Undefined for one that is not UTF-8, which no path of ours could name. */
+/** Undefined if the target is not UTF-8, because a tree cannot store it. */
 export const readLink = (path: string): string | undefined => {
   const bytes = readlinkSync(path, 'buffer');
   const target = bytes.toString('utf8');

@@ -1,6 +1,6 @@
 import { rmdirSync } from 'node:fs';
 
-/** Whether the folder is gone: one that still holds something stays. */
+/** Removes an empty folder. Returns false if it still holds something. */
 export const removeEmpty = (folder: string): boolean => {
   try {
     rmdirSync(folder);

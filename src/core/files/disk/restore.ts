@@ -17,25 +17,25 @@ import type { StatCache } from './stat-cache.ts';
 import { asWorktreeError, realFolder } from './worktree-error.ts';
 
 export interface RestoreOptions extends WorktreeOptions {
-  /** The snapshot that the worktree is to hold. */
+  /** The snapshot to restore. */
   readonly root: BlobHash;
-  /** Only tells what would change. */
+  /** Only reports what would change. */
   readonly isDryRun?: boolean | undefined;
-  /** Where what is in the way goes, on the same disk; without it, that is refused. */
+  /** The folder for files that are in the way, on the same disk. Without it, such files make the restore fail. */
   readonly aside?: string | undefined;
 }
 
 export interface Restored {
-  /** The snapshot of what the worktree held. It is in the store, unless this was a dry run. */
+  /** The snapshot of the worktree before. It is in the store, except after a dry run. */
   readonly before: BlobHash;
   readonly changes: readonly FileChange[];
-  /** What no snapshot holds and stands, or stood, where something is to be. */
+  /** Paths that no snapshot holds and that are, or were, in the way. */
   readonly inTheWay: readonly string[];
-  /** Where that is now. */
+  /** The folder that those paths were moved to. */
   readonly movedTo?: string | undefined;
 }
 
-/** Whether something is to be at a path, or something that is no folder above it. */
+/** Returns a test whether the changes place something at a path, or a file or link above it. */
 const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) => {
   const placed = new Map(changes.filter(isPlaced).map(({ path, after }) => [path, after.kind]));
   return (path) => {
@@ -45,7 +45,7 @@ const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) =>
   };
 };
 
-/** What the snapshot's own rules leave out stays where it is. */
+/** Drops deletions of paths that the snapshot's own ignore rules leave out, so that those paths stay. */
 const withoutIgnored = async (
   changes: readonly FileChange[],
   isIgnored: (path: string, isFolder: boolean) => Promise<boolean>,
@@ -60,14 +60,14 @@ const withoutIgnored = async (
   return kept;
 };
 
-/** Whose content is in no snapshot that anybody names. */
+/** Ignored paths that the changes replace. Their content is in no snapshot that a log names. */
 const replacedBy = (changes: readonly FileChange[], ignored: ReadonlySet<string>): readonly string[] =>
   changes.flatMap((each) => {
     const isReplaced = each.change === 'modified' || (each.change === 'deleted' && each.before.kind !== 'folder');
     return isReplaced && ignored.has(each.path) ? each.path : [];
   });
 
-/** What is left to do where some paths have become free. */
+/** The remaining changes after some paths were moved aside. */
 const withFreed = (changes: readonly FileChange[], freed: readonly string[]): readonly FileChange[] => {
   const paths = new Set(freed);
   return changes.flatMap((each): readonly FileChange[] => {
@@ -79,17 +79,18 @@ const withFreed = (changes: readonly FileChange[], freed: readonly string[]): re
 const assertPossible = (changes: readonly FileChange[], inTheWay: readonly string[], aside?: string): void => {
   if (inTheWay.length > 0 && aside === undefined) {
     const named = inTheWay.slice(0, 5).join(', ');
-    throw new PerdureError('CONFLICT', `what no snapshot holds is in the way: move ${named} elsewhere`, {
+    throw new PerdureError('CONFLICT', `files that no snapshot holds are in the way: move ${named} elsewhere`, {
       details: { paths: inTheWay },
     });
   }
   for (const change of changes) {
     const problem = isPlaced(change) && nameProblem(change.path.slice(change.path.lastIndexOf('/') + 1));
-    if (problem) throw new PerdureError('INVALID_INPUT', `${change.path} cannot be here: its name ${problem}`);
+    if (problem)
+      throw new PerdureError('INVALID_INPUT', `${change.path} cannot be restored on this system: its name ${problem}`);
   }
 };
 
-/** The scan as it would now be: what was written is not known by its stamp yet. */
+/** The scan after the restore, computed without reading the disk. Written files have no stamp yet. */
 const rescanned = async (
   hash: BlobHash,
   mode: number,
@@ -107,7 +108,7 @@ const rescanned = async (
   return { kind: 'folder', mode, hash, entries };
 };
 
-/** While the worktree is looked at, what it will most likely need is brought: what the target has and the scan before had not. */
+/** Stages files while the worktree is being scanned: those that differ between the previous scan and the target. */
 const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHash, read: ReadTree): Promise<void> => {
   const foreseen = await findChanges({ hash: before.hash, read: scannedReader(before) }, { hash: root, read });
   const sizeOf = ({ after }: PlacedChange) => (after.kind === 'file' ? after.size : 0);
@@ -116,8 +117,8 @@ const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHas
 };
 
 /**
- * Makes a worktree hold exactly a snapshot. What it held goes into the store first; what no snapshot holds stays. After a crash the worktree
- * holds a part of both, each file whole, and a further restore does the rest.
+ * Makes a worktree equal to a snapshot. The previous content is stored first, and left-out files stay. A crash leaves a
+ * mixture of both versions, each file complete, and another restore finishes the work.
  */
 export const restoreSnapshot = async (
   { root, isDryRun = false, aside, ...options }: RestoreOptions,
@@ -127,7 +128,7 @@ export const restoreSnapshot = async (
   const read = treeReader(blobs);
   const folder = realFolder(options.folder);
   const staging = new Staging(folder, blobs);
-  // What fails ahead is told when it is needed.
+  // Ignores a failure, because the file is staged again, and fails again, when it is needed.
   const ahead = cache && !isDryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
   try {
     const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;

@@ -12,46 +12,51 @@ import { type HeldFolder, holdFolder } from './held-folder.ts';
 import { isSameStamp, readFile, readLink, type Stamp } from './read-file.ts';
 
 export interface ScannedFile extends FileEntry {
-  /** Absent for what was not read but written. */
+  /** Absent for a file that was written and not read. */
   readonly stamp?: Stamp;
-  /** The stamp does not tell whether it has changed since. */
+  /** Whether the file may have changed without a change of its stamp. */
   readonly isRacy?: true;
 }
 
 export interface ScannedFolder extends FolderEntry {
-  /** As long as it holds, these are all names that are there. Absent where it is not known to, or something was left out. */
+  /**
+   * While the stamp is equal, `entries` lists every name. Absent if that is not certain, or if something was left out.
+   */
   readonly stamp?: Stamp | undefined;
   readonly entries: ReadonlyMap<string, Scanned>;
 }
 
-/** A tree entry with what a later scan needs to know that it still holds. */
+/** A tree entry with the stamp by which a later scan recognizes that it is unchanged. */
 export type Scanned = ScannedFile | LinkEntry | ScannedFolder;
 
 export interface ScanOptions {
-  /** Has no symbolic link in it. */
+  /** The worktree's path, which must not contain a symbolic link. */
   readonly folder: string;
-  /** The scan before; what has not changed since is taken from it. */
+  /** The previous scan. Unchanged entries are reused from it. */
   readonly previous?: ScannedFolder | undefined;
   readonly maxFileBytes: number;
-  /** What holds one of these, in its name too, is left out. */
+  /** A file whose content or name contains one of these is left out. */
   readonly secrets: readonly string[];
-  /** Told of every file and tree that is not in the scan before, and awaited. */
+  /** Called, and awaited, for every file and tree that is not in the previous scan. */
   readonly found: (blob: NewBlob) => Promise<void> | undefined;
-  /** Asked of what rules would leave out. */
+  /** Decides about a path that the ignore rules would leave out. */
   readonly isWanted?: ((segments: readonly string[]) => Promise<boolean>) | undefined;
 }
 
 export interface Scan {
   readonly root: ScannedFolder;
   readonly leftOut: ReadonlyMap<string, LeftOutReason>;
-  /** What rules would leave out, and is wanted. */
+  /** Paths that the ignore rules would leave out, but that `isWanted` included. */
   readonly wanted: ReadonlySet<string>;
 }
 
-/** Between two turns of what else is under way in the thread. */
+/** After this many folders the scan yields to other tasks in the thread. */
 const foldersAtOnce = 16;
 
-/** Of a folder whose tree the store does not have: no tree has it, so the folder is never taken for unchanged. */
+/**
+ * The hash of a folder whose tree is not in the store. It equals no real hash, so that the folder never counts as
+ * unchanged.
+ */
 export const unknownHash = '';
 
 class Scanner {
@@ -68,7 +73,7 @@ class Scanner {
     this.#holdsSecret = holdsOneOf(options.secrets);
   }
 
-  /** Gives the previous one itself where nothing has changed. */
+  /** Returns the previous object itself if nothing has changed. */
   async folder(
     segments: readonly string[],
     { mode, stamp }: { readonly mode: number; readonly stamp?: Stamp | undefined },
@@ -85,7 +90,7 @@ class Scanner {
       let isUnchanged = previous?.mode === mode && previous.hash !== unknownHash;
       for (const name of names) {
         const before = previous?.entries.get(name);
-        // Most of what there is: it is worth not to wait for it.
+        // Most entries are known files, so avoiding an await is worthwhile.
         const scanned = this.#knownFile(folder, name, before) ?? (await this.#entry(folder, name, before));
         if (scanned !== before) isUnchanged = false;
         if (scanned) entries.set(name, scanned);
@@ -100,7 +105,7 @@ class Scanner {
     }
   }
 
-  /** A file that is as it was, and is not to be left out. */
+  /** Returns the previous entry if the file is unchanged and not left out. */
   #knownFile(folder: FolderInScan, name: string, before: Scanned | undefined): ScannedFile | undefined {
     if (before?.kind !== 'file' || !before.stamp || before.isRacy || folder.isIgnored(name, false)) return undefined;
     const stats = lookAt(folder.pathOf(name));
@@ -140,7 +145,7 @@ class Scanner {
       const isFolder = stats?.isDirectory() ?? false;
       const ignored = isOwnName(name) || folder.isIgnored(name, isFolder);
       if (ignored && !(await this.#isWanted(folder, name))) return this.#leaveOut(folder, name, 'ignored');
-      // What is listed and is not there has gone meanwhile, or has a name that is not UTF-8.
+      // A listed name without stats was deleted meanwhile, or is not UTF-8.
       if (!stats) return name.includes('\ufffd') ? this.#leaveOut(folder, name, 'unreadable') : undefined;
       if (nameProblem(name)) return this.#leaveOut(folder, name, 'unreadable');
       if (this.#holdsSecret(Buffer.from(name))) return this.#leaveOut(folder, name, 'secret');
@@ -199,11 +204,11 @@ class Scanner {
   }
 }
 
-/** Told by the system of one file, not of the machine. */
+/** Errors that concern a single file and not the whole machine. */
 const fileSystemCode =
   /^(?:EACCES|EPERM|ELOOP|ENOTDIR|EISDIR|ENAMETOOLONG|EIO|ENXIO|EBUSY|ETXTBSY|ENOTFILE|ESTALE|ENODEV)$/;
 
-/** Undefined where there is nothing to be seen, whatever the reason. */
+/** Undefined if the path does not exist or cannot be accessed. */
 const lookAt = (path: string): Stats | undefined => {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -212,11 +217,11 @@ const lookAt = (path: string): Stats | undefined => {
   }
 };
 
-/** Looked at by its path, which is fast, and read from while it is held, which is safe. */
+/** A folder during a scan. Stats go by path, which is fast. Reads go through a held descriptor, which is safe. */
 class FolderInScan {
   readonly segments: readonly string[];
   readonly path: string;
-  /** The rules that hold here, or that nothing here is kept. */
+  /** The ignore rules that apply here, or `ignored` if everything here is ignored. */
   scopes: readonly Scope[] | 'ignored' = 'ignored';
   readonly #root: string;
   #held: HeldFolder | undefined;

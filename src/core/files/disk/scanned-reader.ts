@@ -2,7 +2,7 @@ import type { BlobHash } from '../../ports/blobs.ts';
 import type { ReadTree } from '../read-tree.ts';
 import type { ScannedFolder } from './scan.ts';
 
-/** The trees of a scan are in memory. A folder is known once what holds it was read. */
+/** Reads trees from a scan in memory. A folder can be read only after its parent. */
 export const scannedReader = (root: ScannedFolder): ReadTree => {
   const folders = new Map<BlobHash, ScannedFolder>([[root.hash, root]]);
   return async (hash) => {

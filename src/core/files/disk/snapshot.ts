@@ -8,20 +8,23 @@ import { asWorktreeError, realFolder } from './worktree-error.ts';
 
 export interface WorktreeOptions {
   readonly folder: string;
-  /** The newest snapshot of this worktree that a log names, or that was just taken: what it holds is in the store. */
+  /**
+   * The newest snapshot of this worktree that a log names or that was just taken, so that its content is certainly in
+   * the store.
+   */
   readonly base?: BlobHash | undefined;
   readonly maxFileBytes?: number | undefined;
-  /** Known secrets: a file that holds one stays out. */
+  /** Known secrets. A file that contains one is left out. */
   readonly secrets?: readonly string[] | undefined;
 }
 
 export interface Snapshot {
-  /** Of the worktree's tree. */
+  /** The hash of the worktree's tree. */
   readonly root: BlobHash;
   readonly leftOut: LeftOut;
 }
 
-/** A snapshot and what the next one will want to know. */
+/** A snapshot and the cache for the next one. */
 export interface Taken extends Pick<Scan, 'wanted'> {
   readonly snapshot: Snapshot;
   readonly cache: StatCache;
@@ -42,7 +45,9 @@ const without = (folder: ScannedFolder, there: ReadonlySet<BlobHash>): ScannedFo
   return { ...folder, stamp, hash: there.has(folder.hash) ? folder.hash : unknownHash, entries: new Map(entries) };
 };
 
-/** What a scan may take for known and kept: all of it, or where no log names the snapshot of then, what the store still has. */
+/**
+ * The part of the cached scan whose content is certainly stored. If no log names that snapshot, this asks the store.
+ */
 const trusted = async (
   cache: StatCache | undefined,
   { base, secrets = [] }: WorktreeOptions,
@@ -60,7 +65,7 @@ const taken = ({ root, leftOut, wanted }: Scan, cache: StatCache | undefined, se
   wanted,
 });
 
-/** When it returns, everything that the snapshot names is in the store. */
+/** Takes a snapshot. When it returns, everything that the snapshot names is in the store. */
 export const takeSnapshot = async (
   options: WorktreeOptions & Pick<ScanOptions, 'isWanted'>,
   cache: StatCache | undefined,

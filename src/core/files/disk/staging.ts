@@ -41,13 +41,13 @@ const makeFolder = (path: string): void => {
 };
 
 /**
- * Where a restore writes what it will put into place: on the same disk, in the runtime's own folder, which no snapshot holds. What a crash
- * left there goes with the next one, also when that finds nothing to do.
+ * The staging area of a restore. It is in the runtime's own folder, on the same disk, and in no snapshot. The next
+ * restore removes what a crash left there, even if it has nothing else to do.
  */
 export class Staging {
   readonly #root: string;
   readonly #blobs: Blobs;
-  /** By the path that it is for. */
+  /** Staged files, by their target path. */
   readonly #staged = new Map<string, Staged>();
   #opened: HeldFolder | undefined;
   #count = 0;
@@ -57,12 +57,12 @@ export class Staging {
     this.#blobs = blobs;
   }
 
-  /** Nothing stands in the place of the runtime's own folder. */
+  /** Whether the runtime's own folder exists or can be created. */
   hasRoom(): boolean {
     return lstatSync(join(this.#root, ownFolder), { throwIfNoEntry: false })?.isDirectory() ?? true;
   }
 
-  /** What is to be placed is on disk when it returns. What is there already is not written again. */
+  /** Stages the new files and links, durable when it returns. Entries that are already staged are not written again. */
   async add(changes: readonly PlacedChange[]): Promise<void> {
     const files: FileToStage[] = [];
     for (const { path, after } of changes) {
@@ -73,7 +73,7 @@ export class Staging {
     for (const portion of inPortions(files, ([, { size }]) => size)) await this.#addFiles(portion);
   }
 
-  /** Where to rename it from. */
+  /** The staged file for a target path. */
   at(path: string): string {
     return this.#staged.get(path)!.at;
   }
@@ -85,7 +85,7 @@ export class Staging {
     inHeld(this.#root, '', (worktree) => removeEmpty(worktree.at(ownFolder)));
   }
 
-  /** Many are synced in little more time than one. */
+  /** Syncs files in parallel, because many take little longer than one. */
   async #addFiles(files: readonly FileToStage[]): Promise<void> {
     const contents = await Promise.all(files.map(([, { hash }]) => readContent(this.#blobs, hash)));
     const opened: number[] = [];

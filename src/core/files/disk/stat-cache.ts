@@ -3,10 +3,10 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Stamp } from './read-file.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 
-/** The last scan of a worktree. May be lost, old or another's: then files are read that need not be. */
+/** The last scan of a worktree. If it is lost, old or of another worktree, more files are read than necessary. */
 export interface StatCache {
   readonly root: ScannedFolder;
-  /** Which secrets were looked for: its salt, and the hash of both. */
+  /** Identifies the secrets that the scan searched for: a salt, and the hash of salt and secrets. */
   readonly secrets: string;
 }
 
@@ -45,7 +45,7 @@ const entryOf = ([, first, hash, third, ...rest]: Row): Scanned => {
 const entriesOf = (rows: readonly Row[]): ReadonlyMap<string, Scanned> =>
   new Map(rows.map((row) => [row[0], entryOf(row)]));
 
-/** What was not written whole counts as lost. */
+/** Returns undefined for a file that is missing or incomplete. */
 export const readStatCache = (file: string): StatCache | undefined => {
   try {
     const text = readFileSync(file, 'utf8');
@@ -58,7 +58,7 @@ export const readStatCache = (file: string): StatCache | undefined => {
   }
 };
 
-/** Into a folder that is there: one that was removed meanwhile is not made anew. */
+/** Writes the cache atomically. Does not recreate a folder that was removed meanwhile. */
 export const writeStatCache = (file: string, { secrets, root }: StatCache): void => {
   const text = JSON.stringify([secrets, rowOf('', root)]);
   const draft = `${file}.draft`;

@@ -2,10 +2,10 @@ import type { BlobHash, Blobs, NewBlob } from '../../ports/blobs.ts';
 
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxBatchBlobs = 512;
-/** So few are sent without asking first which of them are wanted. */
+/** A batch up to this size is sent without first asking which blobs exist. */
 const fewBlobs = 64;
 
-/** Blobs on their way to the store, in batches: one travels while the next is filled. */
+/** Sends blobs to the store in batches. One batch is in flight while the next is filled. */
 export class Uploads implements AsyncDisposable {
   readonly #blobs: Blobs;
   readonly #seen = new Set<BlobHash>();
@@ -17,7 +17,7 @@ export class Uploads implements AsyncDisposable {
     this.#blobs = blobs;
   }
 
-  /** To be awaited before more is added: what waits in memory stays bounded. */
+  /** Await the result before adding more, so that memory stays bounded. */
   add(blob: NewBlob): Promise<void> | undefined {
     if (this.#seen.has(blob.hash)) return undefined;
     this.#seen.add(blob.hash);
@@ -26,13 +26,13 @@ export class Uploads implements AsyncDisposable {
     return this.#bytes >= maxBatchBytes || this.#batch.length >= maxBatchBlobs ? this.#send() : undefined;
   }
 
-  /** Everything that was added is in the store. */
+  /** When it returns, every added blob is in the store. */
   async finish(): Promise<void> {
     await this.#send();
     await this.#underWay;
   }
 
-  /** Nothing is on its way any more, whatever became of it. */
+  /** Waits for the batch in flight, and ignores its failure. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#underWay.catch(() => undefined);
   }
@@ -43,7 +43,7 @@ export class Uploads implements AsyncDisposable {
     this.#bytes = 0;
     await this.#underWay;
     this.#underWay = this.#put(batch);
-    // A failure is told by the next who waits.
+    // Prevents an unhandled rejection. The next await reports the failure.
     this.#underWay.catch(() => undefined);
   }
 

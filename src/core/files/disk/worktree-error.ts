@@ -14,7 +14,7 @@ const worktreeError = (error: unknown, folder: string): unknown => {
   );
 };
 
-/** What the file system says of the worktree as a whole. */
+/** Converts file system errors of the work into errors about the worktree. */
 export const asWorktreeError = async <T>(folder: string, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -31,9 +31,9 @@ export const realFolder = (folder: string): string => {
   }
 };
 
-/** What was done until then is right, and another restore does the rest. */
+/** The error for a concurrent change. The work done so far is valid, and another restore finishes it. */
 export const changedMeanwhile = (path: string, cause?: unknown): PerdureError =>
-  new PerdureError('CONFLICT', `${path} was changed by somebody else meanwhile: try again`, {
+  new PerdureError('CONFLICT', `another process changed ${path} meanwhile: try again`, {
     details: { path },
     cause,
   });

@@ -25,8 +25,8 @@ const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
 };
 
 /**
- * Snapshots, restores and comparisons, in a thread that is started when it is first needed and does not keep the process alive. Tasks on one
- * worktree are done one after the other.
+ * Snapshots, restores and comparisons in a thread. The thread starts when it is first needed, and does not keep the
+ * process alive. Tasks on one worktree run one after the other.
  */
 export class Worktrees {
   readonly #waiting = new Map<number, Waiting>();
@@ -52,7 +52,7 @@ export class Worktrees {
     return this.#beside(this.#run('diff', options, blobs));
   }
 
-  /** Waits for what is under way; idempotent. */
+  /** Waits for tasks in flight. Idempotent. */
   async stop(): Promise<void> {
     await Promise.allSettled([...this.#last.values(), ...this.#comparisons]);
     const thread = this.#thread;
@@ -98,7 +98,7 @@ export class Worktrees {
     thread.unref();
     thread.on('message', (message: FromFilesThread) => void this.#receive(thread, message));
     thread.on('error', (error) => this.#lose(thread, error));
-    thread.on('exit', (code) => this.#lose(thread, new Error(`it ended with code ${code}`)));
+    thread.on('exit', (code) => this.#lose(thread, new Error(`the thread ended with code ${code}`)));
     return thread;
   }
 
@@ -106,7 +106,7 @@ export class Worktrees {
     if ('task' in message) return this.#finish(thread, message);
     const waiting = this.#waiting.get(message.of);
     const settled = await settle(async () => {
-      if (!waiting) throw new PerdureError('FILE_UNAVAILABLE', 'what this was asked for is over');
+      if (!waiting) throw new PerdureError('FILE_UNAVAILABLE', 'the file task has already ended');
       return waiting.blobs[message.method](message.argument as never);
     });
     thread.postMessage({ answer: message.ask, ...settled } satisfies ToFilesThread);
@@ -120,7 +120,7 @@ export class Worktrees {
     else waiting?.resolve(JSON.parse(end.json));
   }
 
-  /** What was under way fails; the next task starts another thread. */
+  /** Fails the tasks in flight. The next task starts another thread. */
   #lose(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;

@@ -3,12 +3,12 @@ import { clip } from './clip.ts';
 import { charsPerToken, estimateTokens, type Unit } from './context-units.ts';
 import { shownChars } from './shown-chars.ts';
 
-/** What is said where an output was cut, apart from its key. */
+/** The space reserved for the note about a cut output, without the call id. */
 const noteChars = 120;
 
 const textOf = ({ output }: ToolResultPart): string => (typeof output === 'string' ? output : JSON.stringify(output));
 
-/** As much of the beginning and of the end as takes `maxChars`. */
+/** The beginning and the end of a text, together at most `maxChars` long. */
 const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
   const chars = Math.max(0, Math.floor(maxChars));
   const tailChars = Math.floor(chars / 3);
@@ -25,7 +25,9 @@ const clipResult = (part: ToolResultPart, maxChars: number): ToolResultPart => {
   return { ...part, output: [head, note, tail].filter(Boolean).join('\n') };
 };
 
-/** How long each may be at most, so that all together are within `room`: those that are short leave theirs to the others. */
+/**
+ * The maximum length of each result so that all fit into `room`. Short results leave their unused share to the others.
+ */
 const fairShare = (lengths: readonly number[], room: number): number => {
   let left = room;
   for (const [place, length] of lengths.toSorted((a, b) => a - b).entries()) {
@@ -36,7 +38,9 @@ const fairShare = (lengths: readonly number[], room: number): number => {
   return Number.POSITIVE_INFINITY;
 };
 
-/** The unit with its results cut so that it takes no more than `maxTokens`, as far as that depends on them. */
+/**
+ * Cuts the results of a unit so that it fits into `maxTokens`. It stays larger if its other parts alone exceed that.
+ */
 export const clipResults = (unit: Unit, maxTokens: number): Unit => {
   if (unit.tokens <= maxTokens) return unit;
   const results = unit.messages.flatMap((message) => (message.role === 'tool' ? message.content : []));

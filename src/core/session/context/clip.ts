@@ -1,4 +1,4 @@
-/** Never in the middle of a character. */
+/** Truncates a text without splitting a surrogate pair. */
 export const clip = (text: string, maxChars: number): string =>
   text.slice(0, Math.max(0, maxChars)).replace(/[\uD800-\uDBFF]$/, '');
 

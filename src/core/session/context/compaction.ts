@@ -2,13 +2,13 @@ import type { Message } from '../../../schema/message.ts';
 import { shorten } from './clip.ts';
 import type { ContextEntry } from './context.ts';
 
-/** What a summariser is given: the messages that will leave the context, and the summary of what left before. */
+/** The input of a summarizer: the messages that will leave the context, and the previous summary. */
 export interface SummaryInput {
   readonly entries: readonly ContextEntry[];
   readonly previous?: string | undefined;
 }
 
-/** Any function will do: a model's, or the one below that needs none. */
+/** Writes a summary, with or without a model. */
 export type Summarize = (input: SummaryInput) => string | Promise<string>;
 
 const maxSummaryChars = 8000;
@@ -44,7 +44,10 @@ const turnLine = (turn: number, entries: readonly ContextEntry[]): string => {
     .join(' ');
 };
 
-/** Needs no model and always says the same: a line a turn, the oldest left out first when there are too many, and the last that fits cut. */
+/**
+ * Writes one line per turn, deterministically and without a model. When the summary gets too long, the oldest lines are
+ * dropped first.
+ */
 export const summarizeByTurn: Summarize = ({ entries, previous }) => {
   const turns = [...Map.groupBy(entries, ({ turn }) => turn)].map(([turn, all]) => turnLine(turn, all));
   const lines = [...(previous?.split('\n') ?? []), ...turns];
@@ -58,7 +61,7 @@ export const summarizeByTurn: Summarize = ({ entries, previous }) => {
   return kept.toReversed().join('\n');
 };
 
-/** The turns that a key such as `turn:3` or `turns:1-4` stands for. */
+/** Parses a key such as `turn:3` or `turns:1-4`. */
 export const turnsOfKey = (key: string): { readonly from: number; readonly to: number } | undefined => {
   const [, from, to = from] = /^turns?:(\d{1,15})(?:-(\d{1,15}))?$/.exec(key) ?? [];
   return from === undefined ? undefined : { from: Number(from), to: Number(to) };
@@ -71,13 +74,13 @@ const callKeys = (entries: readonly ContextEntry[]): readonly string[] =>
       : [],
   );
 
-/** What can be recalled when it has left the context: the turns, the newest calls, and how many calls there are in all. */
+/** The keys of evicted content that can be recalled: the turns and the newest calls, and the total number of calls. */
 export interface Evicted {
   readonly evicted: readonly string[];
   readonly calls?: number | undefined;
 }
 
-/** Of what leaves the context now, and of what left it before. */
+/** Adds the entries that leave the context now to those that left it before. */
 export const evict = (entries: readonly ContextEntry[], before: Evicted = { evicted: [] }): Evicted => {
   const [turnsBefore = '', ...callsBefore] = before.evicted;
   const first = turnsOfKey(turnsBefore)?.from ?? entries[0]!.turn;

@@ -2,23 +2,26 @@ import { type MediaKind, mediaKindOf } from '../../../schema/media-kind.ts';
 import type { FilePart, Message, ToolCallPart, ToolResultPart } from '../../../schema/message.ts';
 import { shownChars } from './shown-chars.ts';
 
-/** A message of the live lineage and the turn it belongs to. */
+/** A message of the live lineage, with its turn. */
 export interface ContextEntry {
   readonly seq: number;
   readonly turn: number;
   readonly message: Message;
 }
 
-/** Close enough to plan by, and always on hand. */
+/** A rough estimate that needs no tokenizer. */
 export const charsPerToken = 4;
 
 export const textTokens = (text: string): number => Math.ceil(text.length / charsPerToken);
-/** Of what is long, and of what is said about it. */
+/** The tokens of a part's content plus those of its other fields. */
 const shownTokens = (shown: unknown, about: object): number =>
   Math.ceil((shownChars(shown) + shownChars(about)) / charsPerToken);
 
 const base64Chars = 4 / 3;
-/** A picture costs the same whatever its bytes; a page of a document a few thousand tokens and tens of kilobytes. */
+/**
+ * An image costs the same whatever its size in bytes. A document page costs a few thousand tokens per tens of
+ * kilobytes.
+ */
 const fileTokens: Record<MediaKind, (bytes: number) => number> = {
   image: () => 1600,
   document: (bytes) => 1600 + bytes / 16,
@@ -47,7 +50,7 @@ const partTokens = (part: Message['content'][number]): number => {
   }
 };
 
-/** Asked for more than once on the way to a context, and messages do not change. */
+/** A cache, because assembling a context asks several times and messages are immutable. */
 const estimated = new WeakMap<Message, number>();
 
 export const estimateTokens = (message: Message): number => {
@@ -58,7 +61,7 @@ export const estimateTokens = (message: Message): number => {
   return tokens;
 };
 
-/** What may not be torn apart: a message, or a message that makes calls together with their results. */
+/** An indivisible part of a context: one message, or a message with tool calls together with their results. */
 export interface Unit {
   readonly seq: number;
   readonly turn: number;
@@ -75,8 +78,8 @@ const interrupted = ({ callId, tool }: ToolCallPart): ToolResultPart => ({
 });
 
 /**
- * Puts one message with the results right after each message with calls, as providers demand. A call without a recorded result gets an
- * interrupted one; a result without its call is left out.
+ * Puts one message with all results right after each message with calls, because providers require it. A call without a
+ * recorded result gets the outcome `interrupted`. A result without its call is dropped.
  */
 export const pairCalls = (entries: readonly ContextEntry[]): readonly Unit[] => {
   const results = new Map<string, { part: ToolResultPart; id: Message['id']; index: number }[]>();

@@ -1,18 +1,21 @@
 import { clipResults } from './clip-results.ts';
 import { textTokens, type Unit } from './context-units.ts';
 
-/** What the newest turn may take before earlier turns make room: few large steps, so that the beginning of a prompt seldom changes. */
+/**
+ * The shares of the window that the newest turn may grow to. Steps are few and large, so that the prompt's beginning
+ * seldom changes and stays cached.
+ */
 const sharesOfTurn = [1 / 8, 1 / 2, 1];
 
 export interface ContextWindow {
   readonly kept: readonly Unit[];
-  /** Tells what of the newest turn is not there. */
+  /** A note to the model if a part of the newest turn is left out. */
   readonly leftOut: readonly string[];
 }
 
 const tokensOf = (units: readonly Unit[]): number => units.reduce((sum, { tokens }) => sum + tokens, 0);
 
-/** Whole turns from the newest back, while they fit. */
+/** The newest whole turns that fit. */
 const newestTurns = (units: readonly Unit[], maxTokens: number): readonly Unit[] => {
   let start = units.length;
   let used = 0;
@@ -24,7 +27,7 @@ const newestTurns = (units: readonly Unit[], maxTokens: number): readonly Unit[]
   return units.slice(start);
 };
 
-/** The end of what follows the opening of a turn; what is dropped grows by half of the room at a time. */
+/** The newest units that fit. The dropped part grows in steps of half the room, so that the window seldom moves. */
 const endWithin = (units: readonly Unit[], maxTokens: number): readonly Unit[] => {
   const excess = tokensOf(units) - maxTokens;
   if (excess <= 0) return units;
@@ -35,7 +38,7 @@ const endWithin = (units: readonly Unit[], maxTokens: number): readonly Unit[] =
   return units.slice(start);
 };
 
-/** Where there is so little room that it would displace what it tells of, nothing is said. */
+/** The note about a left-out part. It is omitted if it would take more than a quarter of the room. */
 const noteFor = ({ turn, tokens }: Unit, maxTokens: number): { readonly note?: string; readonly room: number } => {
   const room = maxTokens - tokens;
   const note = `(A part of this turn is left out; recall turn:${turn} for all of it.)`;
@@ -44,8 +47,8 @@ const noteFor = ({ turn, tokens }: Unit, maxTokens: number): { readonly note?: s
 };
 
 /**
- * The turns that a model is given. Which of the earlier ones, depends on them alone until the newest outgrows its share. Of a newest turn
- * that is larger than the room, its opening and its end.
+ * Selects the turns that a model receives. The choice of earlier turns does not depend on the newest turn until that
+ * outgrows its share. A newest turn that is larger than the window keeps its first message and its end.
  */
 export const windowOf = (units: readonly Unit[], maxTokens: number): ContextWindow => {
   const newest = units.at(-1);

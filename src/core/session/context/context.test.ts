@@ -21,7 +21,7 @@ const results = (...calls: string[]): Message => ({
   content: calls.map((callId) => ({ type: 'tool-result', callId, tool: 'read', outcome: 'ok', output: callId })),
 });
 
-/** A user's message opens a turn. */
+/** Numbers the messages. Each user message opens a turn. */
 const entriesOf = (messages: readonly Message[]): ContextEntry[] => {
   let turn = 0;
   return messages.map((message, index) => {
@@ -38,7 +38,7 @@ const anyMessage = fc.oneof(
   fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1, maxLength: 3 }).map((calls) => results(...calls)),
 );
 
-/** The context, where the budget takes the message that opens the newest turn. */
+/** The context, or undefined if the budget cannot hold the message that opens the newest turn. */
 const contextWithin = (entries: readonly ContextEntry[], maxTokens: number) => {
   try {
     return assembleContext(entries, maxTokens);
@@ -52,7 +52,7 @@ const contextWithin = (entries: readonly ContextEntry[], maxTokens: number) => {
 };
 
 describe('an assembled context', () => {
-  test('[CTX3] holds exactly one result right after every call, whatever the log lost or repeated', () => {
+  test('[CTX3] holds exactly one result right after every call, even if the log lost or repeated some', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 2000 }), (messages, maxTokens) => {
         const context = contextWithin(entriesOf(messages), maxTokens);
@@ -69,7 +69,7 @@ describe('an assembled context', () => {
     );
   });
 
-  test('[CTX2] fits its budget and begins with the opening of a turn', () => {
+  test('[CTX2] fits its budget and begins with the first message of a turn', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 2000 }), (rest, maxTokens) => {
         const entries = entriesOf([user('first'), ...rest]);
@@ -84,7 +84,7 @@ describe('an assembled context', () => {
     );
   });
 
-  test('[CTX2] of a newest turn larger than the budget it holds the opening and the end', () => {
+  test('[CTX2] keeps the first message and the end of a newest turn that exceeds the budget', () => {
     const long = 'x'.repeat(400);
     const entries = entriesOf([user('ask'), answer(long), answer(long), answer('last')]);
     const { messages, from } = assembleContext(entries, 40);
@@ -92,7 +92,7 @@ describe('an assembled context', () => {
     expect(from).toBe(2);
   });
 
-  test('[CTX2] a result that is too long is cut, names its key, and leaves the other calls of the turn', () => {
+  test('[CTX2] cuts a result that is too long, names its recall key, and keeps the other calls of the turn', () => {
     const huge = results('b', 'c');
     huge.content.splice(0, 1, { ...huge.content[0], output: `start${'"😀\n'.repeat(125_000)}end` } as never);
     const entries = entriesOf([user('ask'), answer('', 'a'), results('a'), answer('', 'b', 'c'), huge]);
@@ -110,7 +110,7 @@ describe('an assembled context', () => {
     }
   });
 
-  test('[CTX2] of several results the long ones share what the short ones leave, and no more', () => {
+  test('[CTX2] keeps short results whole and lets long ones share the remaining room', () => {
     const given = results('a', 'b', 'c', 'd');
     const outputs = ['x'.repeat(1000), 'x'.repeat(2000), 'x'.repeat(50_000), 'x'.repeat(90_000)];
     const content = given.content.map((part, index) => ({ ...part, output: outputs[index] }));
@@ -125,7 +125,7 @@ describe('an assembled context', () => {
     expect(Math.abs(lengths[2]! - lengths[3]!)).toBeLessThan(10);
   });
 
-  test('[CTX2] says so where a part of the newest turn is left out', () => {
+  test('[CTX2] tells the model when a part of the newest turn is left out', () => {
     const turn = Array.from({ length: 50 }, (_, index) => answer(`step ${index} ${'x'.repeat(400)}`));
     const { system, messages } = assembleContext(entriesOf([user('before'), user('ask'), ...turn]), 2000);
     expect(system).toContain('recall turn:2');
@@ -134,7 +134,7 @@ describe('an assembled context', () => {
     expect(assembleContext(entriesOf([user('ask'), ...turn]), 20_000).system).toBe('');
   });
 
-  test('[CTX4] while a turn grows, the window moves in few large steps, whatever it grows to', () => {
+  test('[CTX4] moves the window in few large steps while a turn grows', () => {
     const before = Array.from({ length: 40 }, (_, index) => [
       user(`q${index} ${'x'.repeat(300)}`),
       answer('y'.repeat(300)),
@@ -165,7 +165,7 @@ describe('an assembled context', () => {
     expect(assembleContext([], 10_000)).toEqual({ system: '', messages: [], from: 0, tokens: 0 });
   });
 
-  test('[CTX3] a call without a result is said to be interrupted', () => {
+  test('[CTX3] marks a call without a result as interrupted', () => {
     const { messages } = assembleContext(
       entriesOf([user('go'), answer('', 'a', 'b'), results('b'), user('and?')]),
       10_000,
@@ -177,24 +177,27 @@ describe('an assembled context', () => {
     ]);
   });
 
-  test('[CTX3] a result is of the call before it, and one call of an id has one', () => {
-    const told = (output: string): Message => ({
+  test('[CTX3] gives each result to the nearest earlier call with its id, one result per call', () => {
+    const resultMessage = (output: string): Message => ({
       id: newId('msg'),
       role: 'tool',
       content: [{ type: 'tool-result', callId: 'a', tool: 'read', outcome: 'ok', output }],
     });
     const log = [
       user('go'),
-      told('early'),
+      resultMessage('early'),
       answer('', 'a'),
-      told('first'),
+      resultMessage('first'),
       answer('', 'a'),
-      told('second'),
+      resultMessage('second'),
       answer('', 'a'),
     ];
     const { messages } = assembleContext(entriesOf(log), 10_000);
     const results = messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
-    const twice = assembleContext(entriesOf([user('go'), answer('', 'a'), answer('', 'a'), told('only')]), 10_000);
+    const twice = assembleContext(
+      entriesOf([user('go'), answer('', 'a'), answer('', 'a'), resultMessage('only')]),
+      10_000,
+    );
     expect(twice.messages.flatMap(({ role, content }) => (role === 'tool' ? content : []))).toMatchObject([
       { output: 'only' },
       { outcome: 'interrupted' },
@@ -202,7 +205,7 @@ describe('an assembled context', () => {
     expect(results).toMatchObject([{ output: 'first' }, { output: 'second' }, { outcome: 'interrupted' }]);
   });
 
-  test('[IN4] a file counts with what it costs a model', () => {
+  test('[IN4] counts a file by what it costs a model, not by its bytes', () => {
     const tokensOf = (mediaType: string, bytes: number) =>
       estimateTokens({
         id: newId('msg'),

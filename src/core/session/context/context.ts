@@ -6,10 +6,10 @@ import { windowOf } from './context-window.ts';
 export { type ContextEntry, estimateTokens, textTokens } from './context-units.ts';
 
 export interface Context {
-  /** Instructions, the digest of the state at the start of the turn, and the summary of what was compacted. */
+  /** The instructions, the digest of the state at the start of the turn, and the summary of compacted turns. */
   readonly system: string;
   readonly messages: readonly Message[];
-  /** The first event that the messages come from; 0 when there are none. */
+  /** The seq of the first message, or 0 if there are no messages. */
   readonly from: number;
   readonly tokens: number;
 }
@@ -20,14 +20,14 @@ const tooLittle = (maxTokens: number, system: number, opening: number): PerdureE
   const needed = system + opening;
   return new PerdureError(
     'INVALID_INPUT',
-    `a context of ${maxTokens} tokens cannot hold what must stand in it, which takes ${needed} (instructions, pinned facts and open actions ${system}, the message that opens the turn ${opening}): raise maxTokens, or unpin facts and settle actions`,
+    `a context of ${maxTokens} tokens is too small, it needs at least ${needed} (instructions, pinned facts and open actions ${system}, the message that opens the turn ${opening}): raise maxTokens, or unpin facts and settle actions`,
     { details: { maxTokens, needed, system, opening } },
   );
 };
 
 /**
- * What a model is given: the newest turns that fit, every call with its result. `entries` in the order of the log; `systemWithin` gives the
- * text before them for so many tokens beyond what it must say, and takes no more than those.
+ * Assembles what a model receives: the newest turns that fit, every call with its result. `entries` are in log order.
+ * `systemWithin(spare)` returns the system text, which may exceed its mandatory part by at most `spare` tokens.
  */
 export const assembleContext = (
   entries: readonly ContextEntry[],

@@ -23,8 +23,8 @@ const full = {
 
 test.each([
   ['the state', { began: began(full), compaction: undefined }],
-  ['what was compacted', { began: began({}), compaction }],
-])('[CTX2] %s takes a quarter of the tokens that are left, and says how to recall the rest', (_, parts) => {
+  ['the compacted summary', { began: began({}), compaction }],
+])('[CTX2] %s takes at most a quarter of the spare tokens', (_, parts) => {
   const least = textTokens(systemText(parts, 0));
   const notes = 20;
   for (const spare of [100, 1000, 10_000]) {
@@ -34,11 +34,11 @@ test.each([
   }
 });
 
-test('[CTX2, CTX5] of keys and a summary that are too long the text tells how much is left out', () => {
+test('[CTX2, CTX5] a summary and keys that are too long are cut, and the text says how much is missing', () => {
   const text = systemText({ instructions: 'Be brief.', began: began({}), compaction }, 1000);
   expect(text).toMatch(/^Be brief\.\n\n# Earlier in this session\n\n/);
-  const [, told, more] = /\n\n(x+)\n\((\d+) more characters: recall summary\)\n\n/.exec(text)!;
-  expect(told!.length + Number(more)).toBe(20_000);
+  const [, shown, more] = /\n\n(x+)\n\((\d+) more characters: recall summary\)\n\n/.exec(text)!;
+  expect(shown!.length + Number(more)).toBe(20_000);
   const [, calls] = /turns:1-9, .* \(and (\d+) more calls, in these turns\)$/.exec(text)!;
   expect(Number(calls)).toBe(700 - text.split('call:').length + 1);
 });

@@ -4,7 +4,7 @@ import { clip } from './clip.ts';
 
 export interface SystemParts {
   readonly instructions?: string | undefined;
-  /** The session when the turn began, which the digest tells of. */
+  /** The session at the start of the turn, for the digest. */
   readonly began: SessionFold;
   readonly compaction: SessionFold['compaction'];
 }
@@ -17,7 +17,7 @@ const shortened = (summary: string, maxChars: number): string => {
 
 type Compaction = NonNullable<SessionFold['compaction']>;
 
-/** The turns in any case, and as many calls as fit: what is left out is found in its turn. */
+/** The recall keys: always the turns, and as many calls as fit. Other calls can be found through their turn. */
 const keysWithin = ({ evicted, calls: made }: Compaction, maxChars: number): string => {
   const [turns = '', ...calls] = evicted;
   let room = maxChars;
@@ -36,8 +36,8 @@ const summaryText = (compaction: Compaction, maxChars: number) => [
 ];
 
 /**
- * What stands before the messages. Instructions, pinned facts and open actions are whole. The rest of the state has a quarter of the
- * `spare` tokens (four characters each), and what was compacted another.
+ * The text before the messages. Instructions, pinned facts and open actions are always complete. The rest of the state
+ * may use a quarter of the `spare` tokens (four characters each), and the compacted summary another quarter.
  */
 export const systemText = ({ instructions, began, compaction }: SystemParts, spare: number): string => {
   const digest = digestState(began, spare);
@@ -47,6 +47,6 @@ export const systemText = ({ instructions, began, compaction }: SystemParts, spa
     ...(compaction ? summaryText(compaction, spare) : []),
   ].join('\n\n');
   const lost = verbatim(began.state).filter((line) => !text.includes(line));
-  if (lost.length > 0) throw new TypeError(`the context lacks what must stand in it word for word: ${lost.join('; ')}`);
+  if (lost.length > 0) throw new TypeError(`the context lacks lines that it must include verbatim: ${lost.join('; ')}`);
   return text;
 };

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { eventDefinitions } from '../../../schema/event.ts';
 import { blobEventTypes } from './blob-events.ts';
 
-test('[GC1] every event that has a tree or a blob in its payload is known to name one', () => {
+test('[GC1] the list of blob events holds every event type with a tree or blob in its payload', () => {
   const naming = Object.entries(eventDefinitions).flatMap(([type, { payload }]) => {
     const { shape = {} } = payload as z.ZodType & { shape?: object };
     return 'tree' in shape || 'blob' in shape ? [type] : [];

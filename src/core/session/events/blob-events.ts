@@ -1,13 +1,13 @@
 import type { EventType, PayloadOf } from '../../../schema/event.ts';
 
-/** The types of events that name blobs beside their payload: what they name is kept as long as they are. */
+/** The event types whose payload names a blob. The blob is kept as long as the event. */
 export const blobEventTypes = [
   'files.snapshotted',
   'files.conflicted',
   'artifact.kept',
 ] as const satisfies readonly EventType[];
 
-/** A tree stands for all that is below it. */
+/** A blob that an event names. A tree includes everything below it. */
 export type NamedBlob =
   | { readonly kind: 'tree'; readonly hash: string }
   | { readonly kind: 'content'; readonly hash: string; readonly size: number };
@@ -16,7 +16,7 @@ type BlobEventType = (typeof blobEventTypes)[number];
 export const isBlobEvent = (type: string): type is BlobEventType =>
   (blobEventTypes as readonly string[]).includes(type);
 
-/** An event, as far as it matters here. */
+/** The part of an event that is needed to find its blob. */
 export type BlobNaming = { [Type in EventType]: { readonly type: Type; readonly payload: PayloadOf<Type> } }[EventType];
 
 export const blobNamedBy = (event: BlobNaming): NamedBlob | undefined => {

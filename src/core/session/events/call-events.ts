@@ -13,17 +13,17 @@ import type { StateDraft } from '../state/state-change.ts';
 import { storable } from './as-json.ts';
 import { inputHash, outputHash } from './input-hash.ts';
 
-/** What a tool changes, as far as it is to be found in the state. Everything is optional. */
+/** Declares what a tool changes in the state. Everything is optional. */
 export interface ToolDeclaration<Input = never, Output = never> {
-  /** What it says counts as verified. */
+  /** Whether the tool's output counts as verified. */
   readonly trusted?: boolean;
   /** The files that a call changed, by path. */
   readonly files?: (input: Input, output: Output) => Readonly<Record<string, State['filesModified'][string]['change']>>;
   /** The decisions that a call made, by id. */
   readonly decisions?: (input: Input, output: Output) => Readonly<Record<string, State['decisions'][string]>>;
-  /** Anything else in the state. */
+  /** Makes any other change to the state. */
   readonly change?: (draft: StateDraft, input: Input, output: Output) => void;
-  /** A line for people. */
+  /** Describes the output in one line for people. */
   readonly summarize?: (output: Output, input: Input) => string;
 }
 
@@ -40,7 +40,7 @@ export interface Call {
   readonly input: Json;
 }
 
-/** One use of a tool in the state: counted, with the files that were found changed and what its declaration says it changed. */
+/** Records a call in the state: its counters, the files that the snapshot found changed, and the declared changes. */
 const applyUse = (
   draft: StateDraft,
   call: Call,
@@ -62,7 +62,7 @@ const applyUse = (
   declaration.change?.(draft, input, output);
 };
 
-/** What is recorded of a call's end, apart from what it changed. */
+/** The event that records the end of a call, without the changes it made. */
 export const endFact = (
   fold: SessionFold,
   { tool, callId }: Call,
@@ -80,14 +80,14 @@ export const endFact = (
   return { type: 'tool.completed', payload, ...common };
 };
 
-const saidOf = ({ summarize }: ToolDeclaration, { input }: Call, ended: CallEnd, redactor: Redactor): string => {
-  const said = ended.outcome === 'ok' ? summarize?.(ended.output as never, input as never) : undefined;
-  if (typeof said === 'string') return redactor.text(said);
+const summaryOfEnd = ({ summarize }: ToolDeclaration, { input }: Call, ended: CallEnd, redactor: Redactor): string => {
+  const summary = ended.outcome === 'ok' ? summarize?.(ended.output as never, input as never) : undefined;
+  if (typeof summary === 'string') return redactor.text(summary);
   const told = toldEnd(ended, redactor);
   return told.outcome === 'ok' ? summaryOf(told.output) : `${told.outcome}: ${told.error.message}`;
 };
 
-/** What it changed in the state, as its declaration says. */
+/** The commit with the state changes of a call. Undefined if it changed nothing. */
 export const endCommit = (
   fold: SessionFold,
   call: Call,
@@ -106,7 +106,7 @@ export const endCommit = (
       ...(declaration.trusted && { trusted: true }),
       cause: { tool, callId },
       inputHash: inputHash(fold.inputKey, call.input),
-      outputSummary: storable(clip(saidOf(declaration, call, ended, redactor), 2000)),
+      outputSummary: storable(clip(summaryOfEnd(declaration, call, ended, redactor), 2000)),
       agents,
     },
     `tool:${tool}` as Actor,

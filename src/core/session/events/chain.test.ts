@@ -6,7 +6,7 @@ import { blobHash, eventHash, genesisHash, headerText, linkProblem, payloadDiges
 const bytesFrom = (start: number, length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => start + i);
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Computed apart from this code (Python's hashlib). When one of these changes, every log ever written fails to verify. */
+/** Computed independently, with Python's hashlib. If one of these changes, every log ever written fails to verify. */
 const vectors: readonly {
   readonly header: Record<keyof EventHeader, string | number | undefined>;
   readonly salt: Uint8Array;
@@ -83,7 +83,7 @@ const vectors: readonly {
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const unhex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'hex'));
 
-/** The vectors as a log: three events of a root and the first of a fork at the third. */
+/** The vectors as a log: three events of a root session, and the first event of a fork at the third. */
 const log: readonly StoredEvent[] = vectors.map(({ header, salt, payload, hash }) => ({
   ...(header as unknown as EventHeader),
   opensTurn: false,
@@ -94,7 +94,7 @@ const log: readonly StoredEvent[] = vectors.map(({ header, salt, payload, hash }
 const previousOf = (index: number) => (index === 0 ? { seq: 0, hash: genesisHash } : log[index - 1]!);
 
 describe('the hash chain', () => {
-  test('[HASH1] the header is one line per field, an absent run an empty one', () => {
+  test('[HASH1] the header has one line per field, and an absent run is an empty line', () => {
     expect(headerText(log[0]!)).toBe(
       'perdure.event.1\nses_01jd3v8m9k5x7q2w4e6r8t0y1a\n1\n1700000000000\n0\n\nsession.opened\n1\nmember:ada@example.com\n',
     );
@@ -103,7 +103,7 @@ describe('the hash chain', () => {
     );
   });
 
-  test('[HASH1] before the first event stand 32 zero bytes', () => {
+  test('[HASH1] the first event follows a hash of 32 zero bytes', () => {
     expect(hex(genesisHash)).toBe('00'.repeat(32));
   });
 
@@ -120,7 +120,7 @@ describe('the hash chain', () => {
     expect(hex(blobHash(utf8('perdure')))).toBe('e5e3a6af2266aa7cfc43288f98c1ccd35fb4429857293ffe1f5d1dba5c64339e');
   });
 
-  test('[HASH2] the hash does not know the workspace, the mark of a turn, or how the bytes are kept', () => {
+  test('[HASH2] the hash does not depend on the workspace, the turn mark or the storage encoding', () => {
     const [, , event] = log;
     const kept = { ...event!, opensTurn: true, workspace: 'elsewhere', body: { ...event!.body, encoding: 2 } };
     expect(linkProblem(log[1]!, kept as StoredEvent)).toBeUndefined();
@@ -134,12 +134,12 @@ describe('the hash chain', () => {
     }
   });
 
-  test('[HASH3] a redaction with another digest does not', () => {
+  test('[HASH3] a redaction with a wrong digest breaks the chain', () => {
     const redacted: StoredEvent = { ...log[1]!, body: { kind: 'redacted', digest: new Uint8Array(32) } };
     expect(linkProblem(log[0]!, redacted)).toBe('the stored bytes do not match the hash');
   });
 
-  test('[HASH4] a change of any field, of the bytes, the salt or the hash is found', () => {
+  test('[HASH4] a change of any header field, the bytes, the salt or the hash is detected', () => {
     const event = log[1]!;
     const changes: readonly object[] = [
       { session: 'ses_01jd3v8m9k5x7q2w4e6r8t0y1c' },
@@ -160,7 +160,7 @@ describe('the hash chain', () => {
     }
   });
 
-  test('[HASH4] a missing event is named, and why one cannot be read is told', () => {
+  test('[HASH4] the problem names a missing event, or the reason why an event cannot be read', () => {
     expect(linkProblem(log[0]!, log[2]!)).toBe('event 2 is missing');
     expect(linkProblem(log[0]!, { ...log[1]!, body: { kind: 'damaged', reason: 'it is gone' } })).toBe('it is gone');
   });

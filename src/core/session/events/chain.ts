@@ -2,18 +2,19 @@ import { createHash, hash } from 'node:crypto';
 import type { EventHeader } from '../../../schema/event.ts';
 import type { StoredBody, StoredEvent } from '../../ports/store.ts';
 
-/** What stands before the first event of a root session. */
+/** The previous hash of the first event in a root session. */
 export const genesisHash: Uint8Array = new Uint8Array(32);
 export const saltBytes = 16;
 
 /**
- * One line per field, in this order, an absent run as an empty line. No field can hold a line break, so no two headers give the same
- * bytes. The workspace is not in it: a log keeps its hashes when it moves to another.
+ * One line per field in a fixed order. An absent run is an empty line. No field can hold a line break, so that two
+ * different headers never give the same bytes. The workspace is not part of it, so that a log keeps its hashes when it
+ * moves to another workspace.
  */
 export const headerText = (header: EventHeader): string =>
   `perdure.event.1\n${header.session}\n${header.seq}\n${header.at}\n${header.turn}\n${header.run ?? ''}\n${header.type}\n${header.version}\n${header.actor}\n`;
 
-/** What is hashed is put together here where it fits: one call costs less than an object that is fed in parts. */
+/** A scratch buffer, because one `hash` call on joined bytes is faster than a hash object that is fed in parts. */
 const joined = Buffer.allocUnsafeSlow(32 * 1024);
 
 export const payloadDigest = (salt: Uint8Array, payload: Uint8Array): Buffer => {
@@ -24,7 +25,7 @@ export const payloadDigest = (salt: Uint8Array, payload: Uint8Array): Buffer => 
   return hash('sha256', joined.subarray(0, length), 'buffer');
 };
 
-/** SHA-256 of the previous hash, the header and the digest of salt and payload. */
+/** SHA-256 of the previous hash, the header, and the digest of salt and payload. */
 export const eventHash = (previous: Uint8Array, header: EventHeader, digest: Uint8Array): Buffer =>
   hash('sha256', Buffer.concat([previous, Buffer.from(headerText(header)), digest]), 'buffer');
 
@@ -35,7 +36,7 @@ const digestOf = (body: StoredBody): Uint8Array | undefined => {
   return body.kind === 'redacted' ? body.digest : undefined;
 };
 
-/** Why this event cannot follow one with that hash and seq; undefined when it can. */
+/** Why the event cannot follow the previous one. Undefined if the link is valid. */
 export const linkProblem = (previous: { seq: number; hash: Uint8Array }, event: StoredEvent): string | undefined => {
   if (event.seq !== previous.seq + 1) return `event ${previous.seq + 1} is missing`;
   if (event.body.kind === 'damaged') return event.body.reason;

@@ -1,7 +1,10 @@
-/** More keys than this V8 keeps in a table. */
+/** With more keys than this, V8 stores an object as a hash table. */
 const manyKeys = 128;
 
-/** As `{ ...record }`, which takes several times as long for a thousand keys: one by one into what is a table from the start. */
+/**
+ * Like `{ ...record }`, but several times faster for a thousand keys: it fills an object that is a hash table from the
+ * start.
+ */
 export const copyRecord = <Value>(record: Readonly<Record<string, Value>>): Record<string, Value> => {
   const keys = Object.keys(record);
   if (keys.length <= manyKeys) return { ...record };

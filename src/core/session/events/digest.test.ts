@@ -21,7 +21,7 @@ const state: State = {
   own: { moves: [] },
 };
 
-test('[CTX6, CTX8] a digest tells what is pinned and open, the plan in its order, and of the rest the newest first', () => {
+test('[CTX6, CTX8] a digest lists pinned facts, open actions, the plan in order, and the rest newest first', () => {
   const provenance = { '/facts/host': 'unverified', '/plan/now': 'unverified', '/facts/port': 'human' } as const;
   expect(digestState({ state, provenance }, 4000)).toBe(
     [
@@ -50,7 +50,7 @@ test('[CTX6, CTX8] a digest tells what is pinned and open, the plan in its order
   );
 });
 
-test('[CTX2] what has no room is counted and named, in each part by itself; what is pinned and open stands', () => {
+test('[CTX2] a digest counts the entries without room per part, and always keeps pinned facts and open actions', () => {
   const digest = digestState({ state, provenance: {} }, 4 * 35);
   expect(digest).toContain('- new: use B (because A fails)\n- (1 more: recall decisions)');
   expect(digest).toContain('- first: {"a":[1]}\n- (1 more: recall facts)');

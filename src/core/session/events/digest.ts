@@ -15,7 +15,7 @@ const marks: Record<State['plan'][string]['status'], string> = {
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`## ${title}`, ...lines.map((line) => `- ${line}`)];
 
-/** An entry of the state: where it stands, and what a model reads of it. */
+/** An entry of the state: its path, and the line that a model reads. */
 type Entry = readonly [path: string, line: string];
 
 const factEntry = (facts: State['facts'], key: string): Entry => [
@@ -31,7 +31,7 @@ const openActions = ({ pendingActions }: State): readonly Entry[] =>
     status === 'open' ? [[pointerOf('pendingActions', id), `${id}: ${what}`] as const] : [],
   );
 
-/** What must stand in every context word for word: pinned facts and open actions. */
+/** The lines that every context must include verbatim: pinned facts and open actions. */
 export const verbatim = (state: State): readonly string[] =>
   [...pinnedFacts(state), ...openActions(state)].map(([, line]) => line);
 
@@ -45,16 +45,18 @@ const withinChars = (lines: readonly string[], maxChars: number, name: string): 
   return left === 0 ? kept : [...kept, `(${left} more: recall ${name})`];
 };
 
-/** The durable state as a model reads it. Pinned facts and open actions are whole whatever the room; the rest shares `maxChars`. */
+/**
+ * The durable state as a model reads it. Pinned facts and open actions are always complete. The rest shares `maxChars`.
+ */
 export const digestState = (
   { state, provenance }: Pick<SessionFold, 'state' | 'provenance'>,
   maxChars: number,
 ): string => {
   const { facts, pins, decisions, plan, progress, pendingActions, own } = state;
-  const told = (entries: readonly Entry[]): readonly string[] =>
+  const linesOf = (entries: readonly Entry[]): readonly string[] =>
     entries.map(([path, line]) => (provenance[path] === 'unverified' ? `${line} (unverified)` : line));
   const share = (entries: readonly Entry[], name: string): readonly string[] =>
-    withinChars(told(entries), Math.floor(maxChars / 4), name);
+    withinChars(linesOf(entries), Math.floor(maxChars / 4), name);
   const steps = byOrder(plan).map(
     ([id, { step, status }]): Entry => [pointerOf('plan', id), `${marks[status]} ${id}: ${step}`],
   );
@@ -67,8 +69,8 @@ export const digestState = (
   const notes = Object.entries(progress).map(([id, { note }]): Entry => [pointerOf('progress', id), note]);
   const settled = Object.values(pendingActions).filter(({ status }) => status === 'settled').length;
   return [
-    ...section('Pinned facts', told(pinnedFacts(state))),
-    ...section('Open actions', told(openActions(state))),
+    ...section('Pinned facts', linesOf(pinnedFacts(state))),
+    ...section('Open actions', linesOf(openActions(state))),
     ...(settled > 0 ? [`(${settled} settled)`] : []),
     ...section('Plan', share(steps, 'plan')),
     ...section('Decisions', share(decided.toReversed(), 'decisions')),

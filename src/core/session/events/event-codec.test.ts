@@ -37,11 +37,11 @@ const refusal = (work: () => unknown): PerdureError => {
   } catch (error) {
     return error as PerdureError;
   }
-  throw new Error('expected a refusal');
+  throw new Error('expected an error');
 };
 
 describe('encodeEvent', () => {
-  test('[EV1] what is encoded is decoded to the same, with the newest version', () => {
+  test('[EV1] decoding an encoded event gives the same payload in the newest version', () => {
     const draft = said([{ type: 'text', text: 'Grüße ☃ 𝄞' }]);
     const { payload, ...rest } = encodeEvent(draft);
     expect(rest).toMatchObject({ type: 'message.appended', version: 1, turn: 'next', actor: 'system' });
@@ -59,7 +59,7 @@ describe('encodeEvent', () => {
     ['an unknown field', said([{ type: 'text', text: 'a', colour: 'red' }]), 'message.content.0'],
     ['an unknown field further out', said([{ type: 'text', text: 'a' }], { mood: 'good' }), 'message'],
     ['an unknown part', said([{ type: 'smell', text: 'a' }]), 'message.content.0.type'],
-    ['nothing to say', said([]), 'message.content'],
+    ['a message without content', said([]), 'message.content'],
     [
       'a number that is not JSON',
       said([{ type: 'tool-call', callId: 'c', tool: 't', input: { a: [Number.NaN] } }], { role: 'assistant' }),
@@ -73,7 +73,7 @@ describe('encodeEvent', () => {
     ['a malformed id', said([{ type: 'text', text: 'a' }], { id: 'msg_1' }), 'message.id'],
   ];
   for (const [what, draft, path] of wrong) {
-    test(`[IN1] ${what} is refused with INVALID_INPUT, naming the path`, () => {
+    test(`[IN1] ${what} is rejected with INVALID_INPUT, naming the path`, () => {
       const error = refusal(() => encodeEvent(draft));
       expect(error.code).toBe('INVALID_INPUT');
       expect((error.details.issues as readonly { path: string }[])[0]?.path).toBe(path);
@@ -81,7 +81,7 @@ describe('encodeEvent', () => {
     });
   }
 
-  test('[IN2] a payload over 16 MiB is refused, naming both sizes; one of exactly that is not', () => {
+  test('[IN2] a payload over 16 MiB is rejected with both sizes; exactly 16 MiB is accepted', () => {
     const empty = encodeEvent(said([{ type: 'text', text: '' }])).payload.length;
     const largest = encodeEvent(said([{ type: 'text', text: 'x'.repeat(maxPayloadBytes - empty) }]));
     expect(largest.payload).toHaveLength(maxPayloadBytes);
@@ -108,7 +108,7 @@ describe('decodeEvent', () => {
     expect(error).toMatchObject({ code: 'EVENT_UNSUPPORTED', details: { version: 2, newest: 1 } });
   });
 
-  test('[FAULT2] what cannot be read fails with EVENT_DAMAGED, which names session, seq and what to do', () => {
+  test('[FAULT2] an unreadable event fails with EVENT_DAMAGED, naming the session, the seq and the next step', () => {
     const bodies: readonly (readonly [StoredBody | string, string])[] = [
       ['{not json', 'not JSON'],
       ['', 'not JSON'],

@@ -18,14 +18,14 @@ export { invalidInput, parseInput } from '../../../schema/parse-input.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** By way of a Buffer, which takes a third of the time that a TextEncoder does. */
+/** Encodes through a Buffer, which is three times as fast as a TextEncoder. */
 export const encodeJson = (value: unknown): Uint8Array => {
   const { buffer, byteOffset, length } = Buffer.from(JSON.stringify(value));
   return new Uint8Array(buffer, byteOffset, length);
 };
 export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
-/** The bytes of a payload that is valid; refuses what is too large. */
+/** Encodes a payload that is already validated. Rejects one that is too large. */
 export const encodeValid = <T extends EventType>(type: T, valid: PayloadOf<T>): Uint8Array => {
   const payload = encodeJson(valid);
   if (payload.length <= maxPayloadBytes) return payload;
@@ -63,7 +63,7 @@ export const decodePayload = <T extends EventType>(event: StoredEvent, type: T):
   }
   let json: unknown;
   try {
-    // In which form a release to come keeps its payloads is not known.
+    // Does not parse the payload of a newer version, because a future release may use another format.
     json = event.version > currentVersion(type) ? undefined : decodeJson(event.body.bytes);
   } catch (cause) {
     throw eventDamaged(event, 'the payload is not JSON', cause);

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 
-/** With keys in one order, so that equal values have equal text. */
+/** Sorts the keys at every level, so that equal values have equal JSON. */
 export const canonical = (value: unknown): unknown => {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(canonical);
@@ -11,7 +11,10 @@ export const canonical = (value: unknown): unknown => {
   );
 };
 
-/** The same for the same input whatever the order of its keys, and for no other session: it tells repetition, not content. */
+/**
+ * Hashes an input with the session's key, independent of key order. Equal hashes show repetition within a session
+ * without revealing content.
+ */
 export const inputHash = (inputKey: string, input: unknown): string =>
   createHmac('sha256', Buffer.from(inputKey, 'hex'))
     .update(JSON.stringify(canonical(input)) ?? 'null')

@@ -8,19 +8,20 @@ const slots = 4096;
 const slotOf = (first: number, second: number): number => ((first * 31) ^ second) & (slots - 1);
 
 /**
- * Looks for many texts at once, after Wu and Manber: of a window as long as the shortest of them, the last two characters tell how far the
- * next place is at which one could begin. So the time that it takes does not grow with their number.
+ * Searches for many patterns at once with the Wu-Manber algorithm. The window is as long as the shortest pattern. Its
+ * last two characters give the distance to the next possible match, so that the time does not grow with the number of
+ * patterns.
  */
 export class FormSearch {
   readonly #placeholders: ReadonlyMap<string, string>;
   readonly #window: number;
   readonly #longest: number;
   readonly #shifts = new Uint16Array(slots);
-  /** Those that the window may show, the longest first. */
+  /** The patterns that may match when the window ends in this slot, longest first. */
   readonly #bySlot = new Map<number, string[]>();
   readonly #byFirst = new Map<number, string[]>();
 
-  /** Each with what stands in its place. None is shorter than two characters. */
+  /** Takes each pattern with its placeholder. No pattern may be shorter than two characters. */
   constructor(placeholders: ReadonlyMap<string, string>) {
     const forms = [...placeholders.keys()].toSorted((a, b) => b.length - a.length);
     this.#placeholders = placeholders;
@@ -38,7 +39,7 @@ export class FormSearch {
     }
   }
 
-  /** The first from there on, and the longest that begins at the same place. */
+  /** The first match at or after `from`. If several begin there, the longest. */
   next(text: string, from: number): Found | undefined {
     const last = this.#window - 1;
     let at = from;
@@ -56,7 +57,9 @@ export class FormSearch {
     return undefined;
   }
 
-  /** The first place from which on the text could be the beginning of one; its length where there is none. */
+  /**
+   * The first index from which the rest of the text could begin a longer pattern. The text's length if there is none.
+   */
   beginsAt(text: string): number {
     for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
       const forms = this.#byFirst.get(text.charCodeAt(at));

@@ -3,7 +3,7 @@ import type { Context } from '../context/context.ts';
 import type { Redactor } from './redact.ts';
 import { redactAs } from './redact-draft.ts';
 
-/** As a model may be given it: also what the log has from before a secret was known is not told. */
+/** Removes secrets from a context. The log can hold a secret that was written before the vault knew it. */
 export const redactContext = (context: Context, redactor: Redactor): Context => ({
   ...context,
   system: redactor.text(context.system),

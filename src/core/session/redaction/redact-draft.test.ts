@@ -22,8 +22,8 @@ const message = (...content: object[]): EventDraft =>
 
 const storedText = (draft: EventDraft): string => Buffer.from(encodeEvent(draft).payload).toString();
 
-describe('a draft of an event', () => {
-  test('[RED3] is kept without secrets in its texts, its JSON and its files', () => {
+describe('redactDraft', () => {
+  test('[RED3] removes secrets from texts, JSON and files', () => {
     const data = Buffer.from(`password: ${value}`).toString('base64');
     const draft = redactDraft(
       message(
@@ -40,12 +40,12 @@ describe('a draft of an event', () => {
     ]);
   });
 
-  test('[RED3] is the same draft, with what was encoded before, where it holds none', () => {
+  test('[RED3] returns the same draft, with its encoded payload, if it holds no secret', () => {
     const draft = message({ type: 'text', text: 'nothing here' });
     expect(redactDraft(draft, redactor)).toBe(draft);
   });
 
-  test('[RED3] keeps the words and ids of the format, whatever is secret', () => {
+  test('[RED3] keeps the field names, enum values and ids of the format, even if they equal a secret', () => {
     const id = newId('ses');
     const known = ['files.snapshotted', 'snapshot', 'leftOut1', 'paths', 'modified', id, 'f'.repeat(64)];
     const odd = redactorOf(known.map((each, place) => ({ name: `s${place}`, value: each })));
@@ -67,8 +67,8 @@ describe('a draft of an event', () => {
   });
 });
 
-describe('a change of the state', () => {
-  test('[RED4] comes without secrets, as keys neither, and leads where its delta says', () => {
+describe('changeState with a redactor', () => {
+  test('[RED4] removes secrets from values and keys, and the delta leads to that state', () => {
     const change = changeState(
       emptyState,
       (draft) => {
@@ -89,7 +89,7 @@ describe('a change of the state', () => {
     expect(applyDelta(change.state, change.inverse)).toEqual(emptyState);
   });
 
-  test('[RED4] of a patch too, and two keys that become one are one', () => {
+  test('[RED4] redacts patches too, and merges two keys that become equal', () => {
     const twin = redactorOf([
       { name: 'a', value: 'first-secret' },
       { name: 'a', value: 'other-secret' },
@@ -106,7 +106,7 @@ describe('a change of the state', () => {
     expect(applyDelta(state, inverse)).toEqual(emptyState);
   });
 
-  test('[RED4] an entry that was there before its secret was known can be changed and goes under its key', () => {
+  test('[RED4] an entry whose key was stored before it became a secret keeps that key and can be changed', () => {
     const before = changeState(emptyState, (draft) => {
       draft.facts[value] = { list: [value, 1] };
     }).state;

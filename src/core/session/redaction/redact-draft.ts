@@ -7,7 +7,7 @@ type Schema = z.core.$ZodType & z.ZodType;
 type Values = Readonly<Record<string, unknown>>;
 
 const isBase64 = ({ _zod: { def } }: Schema): boolean => 'format' in def && def.format === 'base64';
-/** Ids, hashes and the like: what is checked by a pattern has no room for a secret. */
+/** Whether a pattern validates the text, as for ids and hashes. Such a text cannot hold a secret. */
 const hasPattern = ({ _zod: { def } }: Schema): boolean =>
   (def.checks ?? []).some((check) => check._zod.def.check === 'string_format');
 
@@ -20,7 +20,7 @@ const redactText = (schema: Schema, text: string, redactor: Redactor): string =>
   return hasPattern(schema) ? text : redactor.text(text);
 };
 
-/** What is text for its schema; names and words of the format itself stay, whatever a secret is. */
+/** Redacts the free texts of a value. Field names and enum values stay, even if they equal a secret. */
 const redactBy = (schema: Schema, value: unknown, redactor: Redactor): unknown => {
   if (value === undefined || value === null) return value;
   const { def } = schema._zod as unknown as { def: z.core.$ZodTypes['_zod']['def'] };
@@ -58,18 +58,21 @@ const redactBy = (schema: Schema, value: unknown, redactor: Redactor): unknown =
   }
 };
 
-/** A value without secrets, as its schema allows. The same value where it holds none. */
+/** Redacts a value so that it still fits its schema. Returns the same value if it holds no secret. */
 export const redactAs = <T>(schema: z.ZodType<T>, value: T, redactor: Redactor): T =>
   redactor.json(value as Json) === value ? value : (redactBy(schema as unknown as Schema, value, redactor) as T);
 
-/** Where a commit leads was redacted before it was decided: what it tests and takes back is what was there. */
+/**
+ * Keeps the delta of a commit. `changeState` already redacted its new values, and its tests and inverse must match the
+ * existing state.
+ */
 const changeOf = (draft: EventDraft): object => {
   if (draft.type !== 'state.committed') return {};
   const { delta, inverse } = draft.payload;
   return { delta, inverse };
 };
 
-/** As it may stand in the log. The same draft where it holds no secret. */
+/** Redacts a draft for the log. Returns the same draft if it holds no secret. */
 export const redactDraft = (draft: EventDraft, redactor: Redactor): EventDraft => {
   const { payload: schema } = eventDefinitions[draft.type] as { payload: z.ZodType<EventDraft['payload']> };
   const payload = redactAs(schema, draft.payload, redactor);

@@ -4,7 +4,7 @@ import type { Json } from '../../../schema/json.ts';
 import { type Redactor, redactorOf, type Secret } from './redact.ts';
 import { formsOf } from './secret-forms.ts';
 
-/** Few letters, so that secrets overlap, repeat and begin each other; an emoji, whose halves can be torn apart. */
+/** Few letters, so that secrets overlap and share prefixes. The emoji is a surrogate pair that a cut can split. */
 const letters = fc.constantFrom('a', 'b', '"', '\n', '/', '😀');
 const values = fc.array(letters, { minLength: 8, maxLength: 14 }).map((all) => all.join(''));
 const secretSets = fc.uniqueArray(values, { minLength: 1, maxLength: 4 }).map((all): readonly Secret[] => {
@@ -24,7 +24,7 @@ const textsWith = (secrets: readonly Secret[]) =>
     .map((pieces) => pieces.join(''));
 const cases = secretSets.chain((secrets) => fc.tuple(fc.constant(secrets), textsWith(secrets)));
 
-/** By looking at every place for every form. */
+/** A naive implementation that looks for every form at every position. */
 const redactedByHand = (secrets: readonly Secret[], text: string): string => {
   const forms = secrets.flatMap(({ name, value }) => formsOf(value, 8).map((form) => ({ name, form })));
   const found = [...text.split('').keys()].flatMap((at) =>
@@ -51,7 +51,7 @@ const streamed = (redactor: Redactor, pieces: readonly string[]): string => {
 const github: Secret = { name: 'github', value: 'ghp_s3cret/v"alue' };
 
 describe('a redactor', () => {
-  test('[RED1] replaces every known secret and nothing else, overlapping ones too', () => {
+  test('[RED1] replaces every known secret, also overlapping ones, and nothing else', () => {
     fc.assert(
       fc.property(cases, ([secrets, text]) => {
         const shown = redactorOf(secrets).text(text);
@@ -63,7 +63,7 @@ describe('a redactor', () => {
     );
   });
 
-  test('[RED2] gives the same for a text in pieces, wherever it is cut', () => {
+  test('[RED2] gives the same result for a streamed text, wherever it is cut', () => {
     fc.assert(
       fc.property(cases, ([secrets, text]) => {
         const redactor = redactorOf(secrets);
@@ -77,7 +77,7 @@ describe('a redactor', () => {
     );
   });
 
-  test('[RED2] holds back no more than could be the beginning of a secret', () => {
+  test('[RED2] holds back only text that could begin a secret', () => {
     const stream = redactorOf([github]).stream();
     expect(stream.push('a token: gh')).toBe('a token: ');
     expect(stream.push('osts, ')).toBe('ghosts, ');
@@ -86,14 +86,14 @@ describe('a redactor', () => {
     expect(stream.end()).toBe('');
   });
 
-  test('[RED2] a secret that runs into itself without end holds nothing back', () => {
+  test('[RED2] does not buffer an endless repetition of a secret that overlaps itself', () => {
     const stream = redactorOf([{ name: 'a', value: 'aaaaaaaa' }]).stream();
     expect(stream.push('a'.repeat(8))).toBe('[secret a]');
     expect(stream.push('a'.repeat(100_000))).toBe('');
     expect(stream.push('!')).toBe('!');
   });
 
-  test('[RED1] finds a secret in JSON text, in addresses, in base64 at any place and line by line', () => {
+  test('[RED1] finds a secret in JSON text, in URLs, in base64 at any offset, and by its lines', () => {
     const redactor = redactorOf([github, { name: 'pem', value: `-----BEGIN KEY-----\n${'k'.repeat(20)}\nshort` }]);
     const { value } = github;
     expect(redactor.text(JSON.stringify({ token: value }))).toBe('{"token":"[secret github]"}');
@@ -110,7 +110,7 @@ describe('a redactor', () => {
     );
   });
 
-  test('[RED1] goes through keys and values of any depth, and gives back the very value that holds none', () => {
+  test('[RED1] redacts keys and values at any depth, and returns the same object if there is no secret', () => {
     const redactor = redactorOf([github]);
     const { value } = github;
     expect(redactor.json({ [`x ${value}`]: [{ deep: `${value}!` }, 1, null] } as Json)).toEqual({
@@ -121,7 +121,7 @@ describe('a redactor', () => {
     expect(redactorOf([]).json(clean)).toBe(clean);
   });
 
-  test('[RED1] works on bytes that are no text', () => {
+  test('[RED1] redacts bytes that are not valid text', () => {
     const value = 'gehéim😀!';
     const redactor = redactorOf([{ name: 'x', value }]);
     const bytes = Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(value), Buffer.from([0xc3])]);
@@ -131,13 +131,13 @@ describe('a redactor', () => {
     expect(redactor.bytes(clean)).toBe(clean);
   });
 
-  test('[RED1] knows no values that are too short, and names none by a name that tells one', () => {
+  test('[RED1] ignores values that are too short, and omits a name that contains a secret', () => {
     expect(redactorOf([{ name: 'x', value: 'seven77' }]).text('seven77')).toBe('seven77');
     const named = redactorOf([github, { name: 'password1', value: 'password1' }]);
     expect(named.text('password1')).toBe('[secret]');
   });
 
-  test('[RED1] the one of several names of a value is always the same', () => {
+  test('[RED1] uses the first name in sort order for a value with several names', () => {
     const two = [
       { name: 'b', value: 'the-same-value' },
       { name: 'a', value: 'the-same-value' },

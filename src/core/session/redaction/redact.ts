@@ -12,7 +12,7 @@ const utf8AsLatin1 = (text: string): string => Buffer.from(text).toString('latin
 const asLatin1 = ({ buffer, byteOffset, length }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, length).toString('latin1');
 
-/** Whether bytes hold one of these, as UTF-8. */
+/** Returns a check whether bytes contain one of the forms, as UTF-8. */
 export const holdsOneOf = (forms: readonly string[]): ((bytes: Uint8Array) => boolean) => {
   const wanted = forms.filter((form) => form.length >= leastSecretChars);
   if (wanted.length === 0) return () => false;
@@ -20,7 +20,7 @@ export const holdsOneOf = (forms: readonly string[]): ((bytes: Uint8Array) => bo
   return (bytes) => search.next(asLatin1(bytes), 0) !== undefined;
 };
 
-/** Where a placeholder would itself hold a secret, it does not name its own. */
+/** The placeholder of a secret. It omits the name if the name itself would reveal a secret. */
 const placeholderFor = (name: string, forms: readonly string[]): string => {
   const named = `[secret ${name}]`;
   return forms.some((form) => named.includes(form)) ? '[secret]' : named;
@@ -39,11 +39,11 @@ const placeholdersOf = (secrets: readonly Secret[]): ReadonlyMap<string, string>
   return new Map([...names].map(([form, name]) => [form, placeholderFor(name, forms)]));
 };
 
-/** Text with the secrets in it replaced, as it comes piece by piece. What could be the beginning of one is held back until it is known. */
+/** Redacts a text that arrives in pieces. It holds back the end of a piece that could begin a secret. */
 export class RedactedStream {
   readonly #search: FormSearch | undefined;
   #held = '';
-  /** So much of what is held back is part of a secret that was told already. */
+  /** How many of the held characters belong to a secret whose placeholder is already in the output. */
   #covered = 0;
 
   constructor(search: FormSearch | undefined) {
@@ -54,7 +54,7 @@ export class RedactedStream {
     return this.#search ? this.#take(this.#search, piece, false) : piece;
   }
 
-  /** The rest. */
+  /** Returns the text that was held back. */
   end(): string {
     return this.#search ? this.#take(this.#search, '', true) : '';
   }
@@ -65,7 +65,7 @@ export class RedactedStream {
     let shown = '';
     let from = this.#covered;
     for (let found = search.next(text, 0); found && found.at < known; found = search.next(text, found.at + 1)) {
-      // One that begins within another is told with it.
+      // A match that overlaps the previous one shares its placeholder.
       if (found.at >= from) shown += text.slice(from, found.at) + found.placeholder;
       from = Math.max(from, found.at + found.length);
     }
@@ -77,7 +77,7 @@ export class RedactedStream {
 
 /** Replaces each known secret by `[secret NAME]`. */
 export class Redactor {
-  /** What is looked for. */
+  /** Every text form of the secrets that the redactor searches for. */
   readonly forms: readonly string[];
   readonly #search: FormSearch | undefined;
   readonly #byteSearch: FormSearch | undefined;
@@ -94,7 +94,7 @@ export class Redactor {
     return this.#search?.next(text, 0) ? redactWhole(this.#search, text) : text;
   }
 
-  /** Keys too. The same value where there is nothing to replace. */
+  /** Redacts values and keys. Returns the same value if there is nothing to replace. */
   json<T extends Json>(value: T): T {
     return this.#search ? (this.#json(value) as T) : value;
   }
@@ -112,7 +112,7 @@ export class Redactor {
     return isClean ? value : Object.fromEntries(clean);
   }
 
-  /** The same bytes where there is nothing to replace. */
+  /** Returns the same bytes if there is nothing to replace. */
   bytes(bytes: Uint8Array): Uint8Array {
     if (!this.#byteSearch) return bytes;
     const text = asLatin1(bytes);

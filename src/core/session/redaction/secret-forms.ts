@@ -9,7 +9,10 @@ const percentEncoded = (text: string): readonly string[] => {
 const bitsOfByte = 8;
 const bitsOfChar = 6;
 
-/** As it is seen within the base64 of a longer text, which it may begin in at any of three places: without what its neighbours have a part in. */
+/**
+ * The secret inside the base64 of a longer text, for each of the three byte offsets. Leaves out characters that also
+ * encode neighbouring bytes.
+ */
 const inBase64 = (text: string): readonly string[] =>
   [0, 1, 2].flatMap((before) => {
     const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
@@ -21,13 +24,16 @@ const inBase64 = (text: string): readonly string[] =>
 
 const leastLineChars = 16;
 
-/** Tools number lines, or end them otherwise. The frame around a key is not secret. */
+/**
+ * The single lines of a secret, because tools number lines or change line endings. The `-----` frame of a key is not
+ * secret.
+ */
 const linesOf = (text: string): readonly string[] => {
   const lines = text.split(/\r?\n/);
   return lines.length > 1 ? lines.filter((line) => line.length >= leastLineChars && !line.startsWith('-----')) : [];
 };
 
-/** What a secret looks like in texts: as it is, in a JSON text, in an address, in base64; of several lines each. */
+/** The forms in which a secret occurs in texts: verbatim, escaped in JSON, percent-encoded, in base64, and by line. */
 export const formsOf = (value: string, leastChars: number): readonly string[] => {
   const all = [value, escapedInJson(value), ...percentEncoded(value), ...inBase64(value), ...linesOf(value)];
   return [...new Set(all)].filter((form) => form.length >= leastChars);

@@ -3,7 +3,10 @@ import type { SessionFold } from '../fold.ts';
 import type { QueuedInput } from './run-fold.ts';
 import { settleOpenCalls } from './settle-calls.ts';
 
-/** The first event of a run and the message it answers. Calls that a foreign loop left open are none of its business. */
+/**
+ * The first events of a run: results for calls that a loop outside Perdure left open, the start, and the message to
+ * answer.
+ */
 export const beginDrafts = (fold: SessionFold, input: QueuedInput): readonly EventDraft[] => [
   ...settleOpenCalls(fold),
   { type: 'run.started', payload: { attempt: 1 }, actor: input.by, turn: 'next', run: input.run },

@@ -2,7 +2,7 @@ import type { Limits } from '../../../schema/run.ts';
 import type { Agent } from '../agent.ts';
 import type { SessionFold } from '../fold.ts';
 
-/** What is set aside before a model is asked: the request, and the longest answer that it may give. */
+/** What is reserved before a model request: the request plus the longest possible answer. */
 export interface Reserve {
   readonly model: string;
   readonly tokens: number;
@@ -12,9 +12,9 @@ export interface Reserve {
 
 const usedUp = (what: string): string => `the session's budget of ${what} is used up`;
 const noRoom = (what: string, spent: string, next: string): string =>
-  `the session's budget of ${what} has no room for the next answer: ${spent} are used, and it may take ${next}`;
+  `the session's budget of ${what} has no room for the next answer: ${spent} used, and the answer may need ${next}`;
 
-/** Why there is no room for the call, for people; undefined where there is. */
+/** Explains to people why the budget does not allow the request. Returns undefined if it does. */
 export const budgetProblem = (
   { limits, spent, run }: SessionFold,
   { model, tokens, usd }: Reserve,
@@ -28,7 +28,7 @@ export const budgetProblem = (
     return usedUp(`${limits.activeMs} ms of active time`);
   if (limits.usd === undefined) return undefined;
   if (usd === undefined) {
-    return `the price of ${model} is not known, so that the session's budget of ${limits.usd} USD cannot be kept: configure the price, or set another limit`;
+    return `the price of ${model} is not known, so the session's budget of ${limits.usd} USD cannot be enforced: configure the price, or set another limit`;
   }
   return spent.usd + usd > limits.usd ? noRoom(`${limits.usd} USD`, spent.usd.toFixed(4), usd.toFixed(4)) : undefined;
 };
@@ -37,8 +37,8 @@ const lower = (a: number | undefined, b: number | undefined): number | undefined
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /**
- * What the parent has left, and no more than the agent's own budget. Children that work side by side may each use it up: what they used
- * counts when they have ended.
+ * The budget of a child: what its parent has left, limited by the agent's own budget. Concurrent children may each use
+ * all of it, because a child's usage counts only when it has ended.
  */
 export const budgetOfChild = ({ limits, spent }: SessionFold, agent: Pick<Agent, 'budget'> | undefined): Limits => {
   const left = (limit: number | undefined, used: number) =>

@@ -6,12 +6,11 @@ import type { Redactor } from '../redaction/redact.ts';
 
 type Failure = Exclude<ToolOutcome, 'ok'>;
 
-/** How a call ended. */
 export type CallEnd =
   | { readonly outcome: 'ok'; readonly output: unknown }
   | { readonly outcome: Failure; readonly error: { readonly name: string; readonly message: string } };
 
-/** The same as it is told: as JSON, without secrets, and bounded. */
+/** The end of a call in its stored form: JSON, without secrets, and bounded in size. */
 export type ToldEnd = Exclude<CallEnd, { outcome: 'ok' }> | { readonly outcome: 'ok'; readonly output: Json };
 
 export const toldEnd = (end: CallEnd, redactor: Redactor): ToldEnd => {
@@ -26,7 +25,7 @@ export const failedEnd = (outcome: Failure, name: string, message: string): Excl
   error: { name, message },
 });
 
-/** Of a fetch and the like, and of MCP clients: the SDK's second version, its first. */
+/** Names and codes of timeouts: of `fetch`, and of version 2 and version 1 of the MCP SDK. */
 const timeouts: readonly unknown[] = ['TimeoutError', 'REQUEST_TIMEOUT', -32001];
 
 const isTimeout = (error: unknown): boolean => {
@@ -34,7 +33,7 @@ const isTimeout = (error: unknown): boolean => {
   return timeouts.includes(name) || timeouts.includes(code);
 };
 
-/** An MCP client throws the same for a cancelled call as for a slow one, so the signal is asked first. */
+/** Checks the signal first, because an MCP client throws the same error for a cancelled call as for a slow one. */
 const outcomeOf = (error: unknown, signal: AbortSignal | undefined): Failure => {
   if (isTimeout(signal?.aborted ? signal.reason : error)) return 'timeout';
   return signal?.aborted || (error instanceof Error && error.name === 'AbortError') ? 'cancelled' : 'threw';
@@ -45,18 +44,18 @@ const textOf = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(asJson(value)) : String(value);
 };
 
-/** Anything can be thrown, also what cannot be read. */
+/** Handles any thrown value, even one whose properties throw when read. */
 export const thrownEnd = (error: unknown, signal: AbortSignal | undefined): CallEnd => {
   try {
     const { name, message }: { name: unknown; message: unknown } =
       error instanceof Error ? error : { name: undefined, message: error };
     return failedEnd(outcomeOf(error, signal), typeof name === 'string' ? name : 'Error', textOf(message));
   } catch {
-    return failedEnd('threw', 'Error', 'what was thrown cannot be read');
+    return failedEnd('threw', 'Error', 'the tool threw a value that cannot be read');
   }
 };
 
-export const leftEnd = failedEnd('cancelled', 'AbortError', 'what it gives was not read to its end');
+export const leftEnd = failedEnd('cancelled', 'AbortError', 'the caller stopped reading its output before the end');
 
 const errorTexts = (output: unknown): readonly string[] | undefined => {
   const { isError, content } = (output ?? {}) as { isError?: unknown; content?: unknown };
@@ -64,7 +63,7 @@ const errorTexts = (output: unknown): readonly string[] | undefined => {
   return content.flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : []));
 };
 
-/** MCP gives failures back instead of throwing them. What cannot be read is no failure. */
+/** Detects failures that MCP tools return instead of throwing. An output that cannot be read counts as a success. */
 export const givenEnd = (output: unknown): CallEnd => {
   let texts: readonly string[] | undefined;
   try {
@@ -75,7 +74,7 @@ export const givenEnd = (output: unknown): CallEnd => {
   return texts ? failedEnd('threw', 'ToolError', texts.join('\n') || 'the tool failed') : { outcome: 'ok', output };
 };
 
-/** Thrown by a tool that knows how its call ended, such as one that repeats what was recorded. */
+/** A tool throws this to set how its call ended, such as a tool that replays a recorded result. */
 export class EndedAs extends Error {
   override readonly name = 'EndedAs';
   readonly end: CallEnd;

@@ -2,12 +2,12 @@ import type { SessionEvent } from '../../../schema/event.ts';
 import type { Json } from '../../../schema/json.ts';
 import type { ToolResultPart } from '../../../schema/message.ts';
 
-/** Where a run that was played again did something else than the recorded one. */
+/** A difference between a replayed run and its recording. */
 export interface Departure {
-  /** Counts what the recorded run did, from 1; of what it did not do, what the other did. */
+  /** The number of the act in the recorded run, from 1. For an act that only the replay made, its number there. */
   readonly step: number;
   readonly what: 'request' | 'call' | 'outcome' | 'end';
-  /** Null where there is no counterpart. */
+  /** Null if the recorded run has no counterpart. The same holds for `replayed`. */
   readonly recorded: Json;
   readonly replayed: Json;
 }
@@ -19,11 +19,14 @@ interface Act {
 
 type Outcomes = ReadonlyMap<string, Act>;
 
-/** The results that a message gives. */
+/** The tool results in a message. */
 export const resultsIn = (event: SessionEvent): readonly ToolResultPart[] =>
   event.type === 'message.appended' && event.payload.message.role === 'tool' ? event.payload.message.content : [];
 
-/** What the journal tells of a call, and of one that never ran (it was cancelled while somebody was asked, say) what the model was told. */
+/**
+ * The outcome of each call. For a call that never ran, such as one cancelled while it waited for approval, the result
+ * that the model got.
+ */
 const outcomesOf = (events: readonly SessionEvent[]): Outcomes => {
   const outcomes = new Map<string, Act>();
   for (const event of events) {
@@ -41,7 +44,10 @@ const outcomesOf = (events: readonly SessionEvent[]): Outcomes => {
   return outcomes;
 };
 
-/** What a run did, each call with its outcome, without what differs from one time to the next: who worked on it, and how often it was tried. */
+/**
+ * The acts of a run, each call with its outcome. Leaves out what differs between executions, such as the worker and the
+ * attempts.
+ */
 const actsOf = (events: readonly SessionEvent[], outcomes: Outcomes): readonly Act[] => {
   let request: Act | undefined;
   return events.flatMap((event): Act[] => {
@@ -74,7 +80,7 @@ interface Numbered extends Act {
   readonly step: number;
 }
 
-/** The longest sequence that both have, as pairs of places. */
+/** The longest common subsequence, as pairs of indexes. */
 const commonPlaces = (a: readonly string[], b: readonly string[]): readonly (readonly [number, number])[] => {
   const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {
@@ -91,7 +97,10 @@ const commonPlaces = (a: readonly string[], b: readonly string[]): readonly (rea
   return places;
 };
 
-/** Between two places at which both agree: acts of the same kind stand for each other. First what was left out, then what was done, in order. */
+/**
+ * Pairs acts of the same kind between two points of agreement. Returns the unmatched recorded acts first, then the
+ * replayed acts in order.
+ */
 const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): readonly Departure[] => {
   const left = [...old];
   const done = now.map(({ step, what, of }): Departure => {
@@ -103,7 +112,9 @@ const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): r
   return [...leftOut, ...done];
 };
 
-/** `isCut`: the recording ends in the middle of the run, and all that it could be compared with was played. */
+/**
+ * `isCut` means that the recording ends in the middle of the run, so that only its calls are compared and not its end.
+ */
 export const departuresBetween = (
   recorded: readonly SessionEvent[],
   replayed: readonly SessionEvent[],

@@ -25,15 +25,15 @@ const entryProblems = (collection: Collection, id: string, entry: unknown): read
 const danglingPin = ({ facts, pins }: State, id: string): readonly StateProblem[] => {
   if (!isRecord(facts) || !isRecord(pins)) return [];
   if (!Object.hasOwn(pins, id) || Object.hasOwn(facts, id)) return [];
-  return [{ path: pointerOf('pins', id), message: `there is no fact ${id}: a pin goes before its fact does` }];
+  return [{ path: pointerOf('pins', id), message: `there is no fact ${id}: remove the pin together with its fact` }];
 };
 
-/** What is wrong with the ledger after a change. Looks at the entries that the delta touched, not at the rest. */
+/** Validates the ledger after a change. Checks only the entries that the delta touched. */
 export const ledgerProblems = (state: State, delta: readonly StoredOperation[]): readonly StateProblem[] => {
   const problems = delta.flatMap(({ path }): readonly StateProblem[] => {
     const [name = '', id] = segmentsOfPointer(path);
     if (name !== 'own' && !isCollection(name)) {
-      return [{ path, message: `there is no ${name} in a state; there are: ${collections.join(', ')}, own` }];
+      return [{ path, message: `a state has no part ${name}; its parts are ${collections.join(', ')}, own` }];
     }
     if (!isRecord(state[name])) return [{ path: pointerOf(name), message: 'expected a record by id' }];
     if (name === 'own' || id === undefined) return [];

@@ -2,12 +2,15 @@ import type { PayloadOf } from '../../../schema/event.ts';
 import type { SessionFold } from '../fold.ts';
 import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fold.ts';
 
-/** What the run does next. Every step is journaled before it begins, so that after a crash anywhere this gives the right one again. */
+/**
+ * The next step of a run. Every step is journaled before it begins, so that after a crash the same function finds the
+ * step again.
+ */
 export type NextStep =
-  /** Those who work for calls that are over. */
+  /** End the children whose calls are over. */
   | { readonly do: 'end-children' }
   | { readonly do: 'pause' }
-  /** Calls whose runner died on the way. */
+  /** Recover calls whose worker died. */
   | { readonly do: 'recover'; readonly calls: readonly string[] }
   | { readonly do: 'call'; readonly calls: readonly string[] }
   | { readonly do: 'wait'; readonly waiting: PayloadOf<'run.waiting'> }
@@ -26,7 +29,7 @@ const isPending = (fold: SessionFold, callId: string, now: number): 'approval' |
   return question && question.answer === undefined ? 'question' : undefined;
 };
 
-/** Pure: reads nothing but the fold. Nothing of this worker is under way when it is asked. */
+/** Pure: reads only the fold. Must be called while this worker has no call in flight. */
 export const nextStep = (fold: SessionFold, now: number): NextStep => {
   if (forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (fold.status === 'pausing') return { do: 'pause' };

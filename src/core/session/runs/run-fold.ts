@@ -11,41 +11,41 @@ import type { Json } from '../../../schema/json.ts';
 import type { Requester } from '../../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../../schema/run.ts';
 
-/** An input that waits for its turn. */
+/** An input whose run has not begun. */
 export type QueuedInput = PayloadOf<'input.admitted'> & {
   readonly seq: number;
   readonly by: Actor;
-  /** A worker was there that does not hold the agent, and said so. */
+  /** Set when a worker reported that it does not have the agent. */
   readonly lacksAgent?: true;
 };
 
-/** The one run that has begun and not ended. */
+/** The run that has begun and not ended. A session has one at most. */
 export interface ActiveRun {
   readonly id: RunId;
   readonly turn: number;
   readonly attempt: number;
-  /** Whose input it answers. */
+  /** The actor whose input it answers. */
   readonly requestedBy: Actor;
   readonly from?: Requester | undefined;
-  /** Who else had a say: whose inputs joined it. */
+  /** The actors whose inputs joined this run. */
   readonly steeredBy: readonly Actor[];
-  /** Absent while it is at work, or is to be. */
+  /** Absent while the run works or is ready to work. */
   readonly waitingFor?: WaitReason | undefined;
-  /** It goes on by itself then. */
+  /** The time at which the run continues by itself. */
   readonly waitsUntil?: number | undefined;
-  /** The child that it waits for, where that is what waits. */
+  /** The child session that the run waits for, if it waits for a subagent. */
   readonly waitsIn?: SessionId | undefined;
-  /** Answers the model gave so far. */
+  /** The number of model answers so far. */
   readonly steps: number;
-  /** Failures of the model since its last answer. */
+  /** The number of model failures since its last answer. */
   readonly failures: number;
-  /** Whether the context was compacted since the model last said that it was too long. */
+  /** Whether the model reported an overflowing context since its last answer. */
   readonly overflowed: boolean;
-  /** How often the model was told that its output does not have the form asked for. */
+  /** How often the model was told that its output does not fit the schema. */
   readonly repairs: number;
-  /** The answer that is being waited for, and the tokens set aside for it. */
+  /** The message id of the pending model request, and the tokens reserved for it. */
   readonly asked?: { readonly message: MessageId; readonly tokens: number } | undefined;
-  /** Since when it is at work; what lies between a start and a wait counts as active time. */
+  /** When the run last started to work. The time from here to the next wait counts as active time. */
   readonly activeSince?: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ApprovalState {
   readonly roles?: readonly string[] | undefined;
   readonly notRequester?: boolean | undefined;
   readonly expiresAt?: number | undefined;
-  /** Absent while nobody has answered. */
+  /** Absent while the approval is open. */
   readonly settled?: (Omit<PayloadOf<'approval.settled'>, 'approval'> & { readonly by: Actor }) | undefined;
 }
 
@@ -74,37 +74,40 @@ export interface QuestionState {
 
 type ChildWait = Pick<PayloadOf<'child.waiting'>, 'for' | 'reason'>;
 
-/** A session in which another agent works for a call. It is known until both are over. */
+/**
+ * A child session that works for a call of this session. It stays in the fold until both the call and the child are
+ * over.
+ */
 export interface Child {
   readonly session: SessionId;
-  /** While it is known to rest, whoever works on the call waits with it. */
+  /** Set while the child waits. The run of the call waits with it. */
   readonly waiting?: ChildWait | undefined;
-  /** What it used was counted. */
+  /** Set when the child has ended and its usage was counted. */
   readonly isEnded?: true;
-  /** The call is over: a timeout, a cancel, the loss of its worker. */
+  /** Set when the call is over but the child is not: after a timeout, a cancel or the loss of the worker. */
   readonly isForsaken?: true;
 }
 
-/** What the fold of a session knows of its runs. */
+/** The part of a session's fold that concerns its runs. */
 export interface RunFold {
   readonly run?: ActiveRun | undefined;
   readonly queue: readonly QueuedInput[];
-  /** Of calls that have no result yet. */
+  /** Approvals of calls that have no result yet. */
   readonly approvals: Readonly<Record<ApprovalId, ApprovalState>>;
   readonly questions: Readonly<Record<string, QuestionState>>;
-  /** By call. */
+  /** Child sessions, by call id. */
   readonly children: Readonly<Record<string, Child>>;
   readonly limits: Limits;
   readonly spent: Spent;
-  /** What tools keep between their calls, by tool. */
+  /** The values that tools keep between their calls, by tool. */
   readonly kept: Readonly<Record<string, Json>>;
 }
 
-/** Whether no call is under way but those whose child waits. */
+/** Whether every running call waits for its child. */
 export const waitsForChildren = ({ children }: RunFold, running: Readonly<Record<string, unknown>>): boolean =>
   Object.keys(running).every((callId) => children[callId]?.waiting);
 
-/** Those who work for nobody any more and were not ended yet, each with the call it worked for. */
+/** The children whose calls are over but which have not been ended yet. */
 export const forsakenChildren = ({ children }: RunFold): readonly (readonly [callId: string, Child])[] =>
   Object.entries(children).filter(([, { isForsaken }]) => isForsaken);
 
@@ -131,7 +134,7 @@ export const addUsage = (a: Usage, b: Usage): Usage => ({
   usd: optionalSum(a.usd, b.usd),
 });
 
-/** What an event says was used. */
+/** The usage that an event reports. */
 export const usageTold = (event: SessionEvent): Usage => {
   switch (event.type) {
     case 'model.completed':
@@ -149,11 +152,13 @@ const withoutKey = <Value>(record: Readonly<Record<string, Value>>, key: string)
   return others;
 };
 
-/** The run as `change` makes it; nothing where there is none. */
+/** Changes the active run, if there is one. */
 const onRun = (before: RunFold, change: (run: ActiveRun) => ActiveRun): RunFold =>
   before.run ? { ...before, run: change(before.run) } : before;
 
-/** Whether a new budget is enough, whoever takes the run on finds out. */
+/**
+ * Makes a run that waits for its budget ready again. The worker that claims it checks whether the new budget is enough.
+ */
 const lookAgain = (before: RunFold): RunFold =>
   onRun(before, (run) => (run.waitingFor === 'budget' ? { ...run, waitingFor: undefined } : run));
 
@@ -238,11 +243,14 @@ const withChild = (before: RunFold, callId: string, waiting: ChildWait | undefin
   return child ? { ...before, children: { ...before.children, [callId]: { ...child, waiting } } } : before;
 };
 
-/** Who takes a run on finds out anew how its children stand: the one before may have died before it was sure. */
+/**
+ * Clears the waits of all children, so that the worker that claims the run checks them again. The previous worker may
+ * have died before it was sure.
+ */
 const lookAtChildren = (before: RunFold): RunFold =>
   Object.keys(before.children).reduce((fold, callId) => withChild(fold, callId, undefined), before);
 
-/** Of a call and the child that works for it, one is over. */
+/** Marks that either the call or its child is over. Drops the child once both are. */
 const over = (children: RunFold['children'], callId: string, what: 'isEnded' | 'isForsaken'): RunFold['children'] => {
   const child = children[callId];
   if (!child) return children;
@@ -251,7 +259,7 @@ const over = (children: RunFold['children'], callId: string, what: 'isEnded' | '
     : { ...children, [callId]: { ...child, [what]: true } };
 };
 
-/** Nothing is asked any more about a call that has its result. */
+/** Drops the approvals and the question of a call that has its result. */
 const settleCall = (before: RunFold, callId: string): RunFold => ({
   ...before,
   approvals: Object.fromEntries(Object.entries(before.approvals).filter(([, each]) => each.callId !== callId)),
@@ -288,11 +296,14 @@ const join = (before: RunFold, input: QueuedInput): RunFold => ({
   queue: before.queue.filter((each) => each !== input),
 });
 
-/** After an answer of its model, a run is told something by nobody but the runtime and those who steer it. */
+/**
+ * Whether the message asks the model to repair its output. After a model answer, only the runtime and steering inputs
+ * add user messages.
+ */
 const isRepair = ({ run }: RunFold, { run: of, actor, payload }: SessionEvent<'message.appended'>): boolean =>
   run !== undefined && run.id === of && run.steps > 0 && actor === systemActor && payload.message.role === 'user';
 
-/** What an event changes in the runs of a session. */
+/** Applies one event to the runs of a session. */
 export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
   switch (event.type) {
     case 'session.forked':

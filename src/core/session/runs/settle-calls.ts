@@ -5,7 +5,7 @@ import type { SessionFold } from '../fold.ts';
 
 interface Settlement {
   readonly outcome: Exclude<ToolOutcome, 'ok'>;
-  /** What the model reads. */
+  /** The text that the model reads. */
   readonly text: string;
   readonly run?: RunId | undefined;
 }
@@ -15,7 +15,7 @@ export const interruptedCalls: Settlement = {
   text: 'The call was interrupted; whether it took effect is not known.',
 };
 
-/** Ends what is under way in the journal, so that no call of it stays without an outcome. */
+/** Ends all running calls, so that every call in the log has an outcome. */
 export const endRunningCalls = (
   fold: SessionFold,
   { outcome, text, run }: Settlement,
@@ -29,7 +29,7 @@ export const endRunningCalls = (
     run,
   }));
 
-/** The answer to every call that will never get its own: stored, so that the model is told and no context lacks a result. */
+/** A stored result for every call that will never get its own, so that every context has a result for each call. */
 export const settleOpenCalls = (
   { openCalls, turn }: SessionFold,
   { outcome, text, run }: Settlement = interruptedCalls,

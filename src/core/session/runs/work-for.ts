@@ -1,16 +1,16 @@
 import type { SessionFold } from '../fold.ts';
 import { type ActiveRun, forsakenChildren, type QueuedInput, waitsForChildren } from './run-fold.ts';
 
-/** What a worker has to do in a session, as its log stands. */
+/** What a worker has to do in a session, according to its log. */
 export type WorkFor =
   | { readonly do: 'begin'; readonly input: QueuedInput }
-  /** The one who was at work is gone, or was told to stop. */
+  /** The previous worker is gone, or was told to stop. */
   | { readonly do: 'take-over'; readonly run: ActiveRun }
-  /** What it waited for has come, or the pause is over. */
+  /** The wait or the pause is over. */
   | { readonly do: 'resume'; readonly run: ActiveRun }
-  /** Some work on for calls that are over: whoever ended the calls did not come to end them. */
+  /** Children still work for calls that are over, because the worker that ended the calls died before ending them. */
   | { readonly do: 'end-children' }
-  /** Nothing, before that time unless something happens. */
+  /** Nothing until `dueAt`, unless another event arrives. */
   | { readonly do: 'nothing'; readonly dueAt?: number | undefined };
 
 const nothing: WorkFor = { do: 'nothing' };
@@ -42,19 +42,19 @@ const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor =>
   }
 };
 
-/** In their order, but for those whose time has not come. */
+/** The oldest input that is due. */
 const nextInput = (queue: readonly QueuedInput[], now: number): WorkFor => {
   const input = queue.find(({ notBefore = 0 }) => notBefore <= now);
   return input ? { do: 'begin', input } : { do: 'nothing', dueAt: earliest(queue.map(({ notBefore }) => notBefore)) };
 };
 
-/** Pure: reads nothing but the fold. */
+/** Pure: reads only the fold. */
 export const workFor = (fold: SessionFold, now: number): WorkFor => {
   const { status, holder, run, queue } = fold;
   if (!run && forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (holder !== 'agent' || (status !== 'active' && status !== 'pausing')) return nothing;
   if (!run) return status === 'active' ? nextInput(queue, now) : nothing;
-  // It came to wait while it was to pause: whoever takes it on pauses it.
+  // The run began to wait while a pause was requested. The worker that resumes it pauses it.
   if (run.waitingFor) return status === 'pausing' ? { do: 'resume', run } : whenWaiting(fold, run, now);
   return run.activeSince === undefined ? { do: 'resume', run } : { do: 'take-over', run };
 };

@@ -14,7 +14,7 @@ const ordinary = fc
   .map(plain);
 
 describe('an RFC 6902 patch', () => {
-  test('[STATE2] does what another implementation does, and leaves what it is given alone', () => {
+  test('[STATE2] gives the same result as another implementation and does not change its argument', () => {
     fc.assert(
       fc.property(ordinary, ordinary, (before, after) => {
         const patch = createPatch(before, after) as PatchOperation[];
@@ -29,19 +29,19 @@ describe('an RFC 6902 patch', () => {
     );
   });
 
-  test('[IN6] copies that double what they copy are refused before they fill the memory', () => {
+  test('[IN6] repeated copies that double a value are rejected before they exhaust memory', () => {
     const doubling: PatchOperation[] = Array.from({ length: 60 }, (_, at) => ({
       op: 'copy',
       from: '/a',
       path: `/a/${at}`,
     }));
     expect(applyOperations({ a: { x: 'y'.repeat(100) } }, doubling)).toMatchObject({
-      failed: { message: 'copy failed: what one patch copies takes more than 16777216 characters' },
+      failed: { message: 'copy failed: the copies of one patch exceed 16777216 characters' },
     });
     expect(applyOperations({ a: { x: 'y' } }, doubling.slice(0, 3))).toHaveProperty('value');
   });
 
-  test('[STATE1] fails as the RFC says, with the operation named', () => {
+  test('[STATE1] fails as the RFC says, and names the path of the operation', () => {
     const value = { list: [1, 2], record: { a: 1 }, text: 'x' };
     const refused: PatchOperation[] = [
       { op: 'add', path: '/list/3', value: 0 },
@@ -70,7 +70,7 @@ describe('an RFC 6902 patch', () => {
     ).toEqual({ value: { list: [1, 2, 3], record: { b: 1 }, text: 'x', copy: [1, 2, 3] } });
   });
 
-  test('[STATE6] what is copied, or added twice, is changed in one place', () => {
+  test('[STATE6] changing a copied or twice-added value leaves its other occurrence unchanged', () => {
     const value = { a: { list: [1] } };
     const given = { x: 1 };
     expect(
@@ -88,7 +88,7 @@ describe('an RFC 6902 patch', () => {
     expect([value, given]).toEqual([{ a: { list: [1] } }, { x: 1 }]);
   });
 
-  test('[STATE6] nobody can change what comes out: what was made, added, copied and moved', () => {
+  test('[STATE6] the result is deeply frozen, including added, copied and moved values', () => {
     const isFrozen = (value: unknown): boolean =>
       value === null || typeof value !== 'object' || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
     const result = applyOperations(Object.freeze({ kept: Object.freeze({ list: Object.freeze([1]) }) }), [

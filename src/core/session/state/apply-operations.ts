@@ -4,8 +4,8 @@ import { copyRecord } from '../events/copy-record.ts';
 import { isSameJson } from './patch-between.ts';
 
 /*
- * RFC 6902 on values that are never changed: what operations touch is copied on the way down, once, and the rest is shared. Libraries for
- * it pass over keys such as `constructor` or change their argument; a log must give back whatever was put into it.
+ * RFC 6902 on immutable values. Each container on the way to a change is copied once, and the rest is shared. We do not
+ * use a library, because those skip keys such as `constructor` or change their argument.
  */
 type Value = unknown;
 export type Container = Value[] | Record<string, Value>;
@@ -23,7 +23,7 @@ const refuse = (message: string): never => {
 
 const indexIn = (list: readonly Value[], segment: string, last: number): number => {
   const index = /^(0|[1-9]\d*)$/.test(segment) ? Number(segment) : Number.NaN;
-  return index <= last ? index : refuse(`${segment} is no index of a list of ${list.length}`);
+  return index <= last ? index : refuse(`${segment} is not an index of a list with ${list.length} items`);
 };
 
 const childOf = (parent: Value, segment: string): Value => {
@@ -36,18 +36,18 @@ const childOf = (parent: Value, segment: string): Value => {
 
 const isContainer = (value: Value): value is Container => value !== null && typeof value === 'object';
 
-/** As an own property, whatever its name: `__proto__` too. */
+/** Sets an own property of any name, even `__proto__`. */
 export const put = (container: Container, segment: string, value: Value): void => {
   Object.defineProperty(container, segment, { value, configurable: true, enumerable: true, writable: true });
 };
 
-/** Copies of containers that nobody else needs: they are taken where a copy would be made. */
+/** Existing copies of containers, which may be reused instead of copying again. */
 export type Spares = ReadonlyMap<Container, Container>;
 
-/** Copies of copies double what they copy: a few would fill the memory. */
+/** Bounded, because each `copy` of a copy doubles it, and a few dozen would exhaust memory. */
 const maxCopiedChars = 16 * 1024 * 1024;
 
-/** About as many characters as its JSON has; no more than one beyond the limit is counted. */
+/** Estimates the length of a value's JSON. Stops counting soon after the limit. */
 const charsOf = (value: Value, limit: number): number => {
   if (typeof value === 'string') return value.length + 2;
   if (!isContainer(value)) return 4;
@@ -62,7 +62,7 @@ const charsOf = (value: Value, limit: number): number => {
 class Patching {
   #root: Value;
   #copiedChars = 0;
-  /** The containers that were made here, stand in one place and may be changed. */
+  /** Containers that this patch created. Each occurs only once in the result, so that it may be changed in place. */
   readonly #own = new Set<Container>();
   readonly #spares: Spares;
 
@@ -89,7 +89,7 @@ class Patching {
         this.#replace(path, deepFreeze(operation.value));
         break;
       case 'test':
-        if (!isSameJson(this.#get(path), operation.value)) refuse('it has another value');
+        if (!isSameJson(this.#get(path), operation.value)) refuse('the value is different');
         break;
       case 'copy':
         this.#add(path, this.#copyOf(this.#get(operation.from)));
@@ -105,8 +105,7 @@ class Patching {
 
   #copyOf(value: Value): Value {
     this.#copiedChars += charsOf(value, maxCopiedChars);
-    if (this.#copiedChars > maxCopiedChars)
-      refuse(`what one patch copies takes more than ${maxCopiedChars} characters`);
+    if (this.#copiedChars > maxCopiedChars) refuse(`the copies of one patch exceed ${maxCopiedChars} characters`);
     return deepFreeze(structuredClone(value));
   }
 
@@ -142,11 +141,11 @@ class Patching {
     put(container, last, replacement);
   }
 
-  /** The container that the last segment of a path names a place in, to be changed. */
+  /** The container that holds the last segment of a path. All containers on the way are owned copies afterwards. */
   #placeOf(path: string): { readonly container: Container; readonly last: string } {
     const segments = segmentsOfPointer(path);
     const last = segments.at(-1);
-    if (last === undefined) return refuse('a state cannot be replaced as a whole by this operation');
+    if (last === undefined) return refuse('this operation cannot replace the whole state');
     let container = this.#owned(this.#root);
     this.#root = container;
     for (const segment of segments.slice(0, -1)) {
@@ -166,7 +165,7 @@ class Patching {
   }
 }
 
-/** All operations, or the first that fails. */
+/** Applies all operations, or returns the first one that fails. */
 export const applyOperations = (
   value: Value,
   operations: readonly PatchOperation[],

@@ -5,10 +5,10 @@ import { entriesTouched, touchedPaths } from './touched-paths.ts';
 
 type Committed = SessionEvent<'state.committed'>;
 
-/** A change of the state: when, in which turn, by whom or what, and what changed. */
+/** A commit as queries return it. */
 export type CommitRecord = Pick<Committed, 'session' | 'seq' | 'turn' | 'at' | 'actor'> &
   Committed['payload'] & {
-    /** The entries it changed. */
+    /** The paths of the entries that it changed. */
     readonly entries: readonly string[];
   };
 
@@ -22,7 +22,7 @@ export const commitRecord = ({ session, seq, turn, at, actor, payload }: Committ
   entries: payload.origin?.kind === 'lift' ? payload.origin.paths : entriesTouched(payload.delta),
 });
 
-/** Whether it touched what the pattern names, at one of these levels. */
+/** Whether the commit touched a path that matches the pattern, with one of these provenances. */
 export const isMatch = (commit: CommitRecord, pattern?: string, levels?: readonly Provenance[]): boolean =>
   touchedPaths(commit).some(
     ({ path, provenance }) =>

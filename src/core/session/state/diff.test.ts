@@ -5,7 +5,7 @@ import { diffStates, isEmptyDiff } from './diff.ts';
 const withFacts = (facts: unknown): State => ({ ...emptyState, facts: facts as State['facts'] });
 
 describe('a diff of two states', () => {
-  test('[DIFF1] tells what was added, dropped and changed, in the order of the ids', () => {
+  test('[DIFF1] lists added, removed and changed entries, sorted by id', () => {
     const before = withFacts({ z: 1, same: { list: [1] }, gone: [1], b: 'old' });
     const after = withFacts({ b: 'new', a: null, same: { list: [1] }, z: 2 });
     const { facts, patch, ...others } = diffStates(before, after);
@@ -25,15 +25,18 @@ describe('a diff of two states', () => {
     expect(patch).toHaveLength(4);
   });
 
-  test.each(['toString', '__proto__'])('[DIFF1] knows the id %s from what every object has', (id) => {
-    const [none, some] = [withFacts({}), withFacts(JSON.parse(`{ "${id}": {} }`))];
-    expect(diffStates(none, some).facts).toEqual([{ id, after: {} }]);
-    expect(diffStates(some, none).facts).toEqual([{ id, before: {} }]);
-    expect(Object.keys(diffStates(none, some).facts[0]!)).toEqual(['id', 'after']);
-    expect(Object.keys(diffStates(some, none).facts[0]!)).toEqual(['id', 'before']);
-  });
+  test.each(['toString', '__proto__'])(
+    '[DIFF1] treats the id %s as an entry, not as a property that every object inherits',
+    (id) => {
+      const [none, some] = [withFacts({}), withFacts(JSON.parse(`{ "${id}": {} }`))];
+      expect(diffStates(none, some).facts).toEqual([{ id, after: {} }]);
+      expect(diffStates(some, none).facts).toEqual([{ id, before: {} }]);
+      expect(Object.keys(diffStates(none, some).facts[0]!)).toEqual(['id', 'after']);
+      expect(Object.keys(diffStates(some, none).facts[0]!)).toEqual(['id', 'before']);
+    },
+  );
 
-  test('[DIFF1] has the own part apart, and is empty where only objects differ', () => {
+  test('[DIFF1] lists the own part separately, and is empty for equal values in different objects', () => {
     const own = (value: number): State => ({ ...emptyState, own: { count: value } });
     expect(diffStates(own(1), own(2))).toMatchObject({ own: [{ id: 'count', before: 1, after: 2 }], facts: [] });
     expect(isEmptyDiff(diffStates(own(1), own(2)))).toBe(false);

@@ -6,13 +6,13 @@ type Entry<C extends Collection> = State[C][string];
 
 export interface EntryChange<T> {
   readonly id: string;
-  /** Absent in an entry that was added. */
+  /** Absent for an added entry. */
   readonly before?: T;
-  /** Absent in an entry that was dropped. */
+  /** Absent for a removed entry. */
   readonly after?: T;
 }
 
-/** What changed from one state to another, by collection, and as a patch that leads from the one to the other. */
+/** The changes between two states, by collection, and as a patch from the first to the second. */
 export type StateDiff = { readonly [C in Collection]: readonly EntryChange<Entry<C>>[] } & {
   readonly own: readonly EntryChange<Json>[];
   readonly patch: readonly StoredOperation[];

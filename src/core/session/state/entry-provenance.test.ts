@@ -22,7 +22,7 @@ const loweredBy = (...patch: PatchOperation[]): Readonly<Record<string, Provenan
 
 const copy = (from: string, path: string): PatchOperation => ({ op: 'copy', from, path });
 
-test('[PROV3] an entry that is put together by a patch is no surer than the least of what was copied into it', () => {
+test('[PROV3] an entry that a patch assembles gets the lowest provenance of its copied parts', () => {
   const empty = { op: 'add', path: '/facts/x', value: {} } as const;
   const [afar, mine] = [copy('/facts/web', '/facts/x/a'), copy('/facts/said', '/facts/x/b')];
   expect(loweredBy(empty, afar, mine)).toEqual({ '/facts/x': 'unverified' });
@@ -30,21 +30,21 @@ test('[PROV3] an entry that is put together by a patch is no surer than the leas
   expect(loweredBy(empty, mine)).toEqual({});
 });
 
-test('[PROV3] what was copied over a sure entry is not sure where it is copied next', () => {
+test('[PROV3] a copy of an overwritten entry gets the provenance of the value that overwrote it', () => {
   expect(loweredBy(copy('/facts/web', '/facts/said'), copy('/facts/said', '/facts/y'))).toEqual({
     '/facts/said': 'unverified',
     '/facts/y': 'unverified',
   });
 });
 
-test('[PROV3] a collection that is copied is no surer than what the patch had put into it', () => {
+test('[PROV3] a copied collection gets the lowest provenance of what the patch put into it', () => {
   expect(loweredBy(copy('/facts/web', '/own/w'), copy('/own', '/facts/y'))).toEqual({
     '/own/w': 'unverified',
     '/facts/y': 'unverified',
   });
 });
 
-test('[PROV3] an entry of a collection that was moved is no surer than that was', () => {
+test('[PROV3] an entry copied out of a moved collection keeps the low provenance of that collection', () => {
   const moved: PatchOperation[] = [
     { op: 'move', from: '/facts', path: '/scratch' },
     { op: 'add', path: '/facts', value: {} },
@@ -52,15 +52,15 @@ test('[PROV3] an entry of a collection that was moved is no surer than that was'
   expect(loweredBy(...moved, copy('/scratch/web', '/facts/y'))).toMatchObject({ '/facts/y': 'unverified' });
 });
 
-test('[PROV3] a whole state that an entry held is no surer than the entry', () => {
+test('[PROV3] a whole state copied out of an entry keeps the provenance of that entry', () => {
   expect(loweredBy(copy('/scratch/all', ''))).toEqual({ '/facts/told': 'unverified' });
 });
 
-test('[PROV3] an entry is not lowered by one whose name begins like its own', () => {
+test('[PROV3] an entry is not lowered by another entry whose name has the same prefix', () => {
   expect(loweredBy({ op: 'add', path: '/facts/we', value: 'mine' }, copy('/facts/we', '/facts/y'))).toEqual({});
 });
 
-test('[PROV3] a record in place of a text is as sure as who wrote it, and what is gone has no provenance', () => {
+test('[PROV3] a record that replaces a text gets the provenance of its writer, and a removed entry has none', () => {
   expect(loweredBy({ op: 'add', path: '/facts/rumour', value: { port: 80 } })).toEqual({});
   expect(loweredBy(copy('/facts/web', '/facts/said'), { op: 'remove', path: '/facts/said' })).toEqual({});
 });

@@ -9,7 +9,9 @@ const isContainer = (value: unknown): boolean => value !== null && typeof value 
 
 const collectionOf = (entry: string): string => entry.split('/').slice(0, 2).join('/');
 
-/** What was copied or moved within a patch, by where it went: an entry, a collection or all. */
+/**
+ * The provenance of values copied or moved within a patch, by their target: an entry, a collection or the whole state.
+ */
 class Copies {
   readonly #known: Levels;
   readonly #levels = new Map<string, Provenance>();
@@ -44,8 +46,8 @@ const copiesIn = (change: Mutation | readonly PatchOperation[], known: Levels): 
 };
 
 /**
- * The entries that are less sure than the change that touched them: a list or record that was another is as doubtful as that was, however
- * much of it changed, and what came from elsewhere in the state as doubtful as it was there.
+ * The entries whose provenance is lower than that of the change itself. An edited list or record keeps its lower
+ * provenance, however much of it changed. A value copied from elsewhere in the state keeps the provenance it had there.
  */
 export const loweredEntries = (
   fold: SessionFold,

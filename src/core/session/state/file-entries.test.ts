@@ -12,7 +12,7 @@ const after = (changes: readonly ChangedFile[], before: State = emptyState): Sta
 };
 const created = (path: string): ChangedFile => ({ path, change: 'created' });
 
-test('[FILE16] each path has its newest change and its cause; what was renamed is gone from where it was', () => {
+test('[FILE16] each path has its newest change and cause, and a rename deletes the old path', () => {
   expect(after([created('a/b.ts'), { path: 'new', change: 'renamed', from: 'old' }])).toEqual({
     'a/b.ts': { change: 'created', ...cause },
     new: { change: 'renamed', from: 'old', ...cause },
@@ -20,7 +20,7 @@ test('[FILE16] each path has its newest change and its cause; what was renamed i
   });
 });
 
-test('[FILE16] two files that change places are both told as renamed', () => {
+test('[FILE16] two files that swap paths are both recorded as renamed', () => {
   const swapped: ChangedFile[] = [
     { path: 'a', change: 'renamed', from: 'b' },
     { path: 'b', change: 'renamed', from: 'a' },
@@ -28,7 +28,7 @@ test('[FILE16] two files that change places are both told as renamed', () => {
   expect(after(swapped)).toMatchObject({ a: { change: 'renamed', from: 'b' }, b: { change: 'renamed', from: 'a' } });
 });
 
-test('[FILE16] more files than are worth naming are told by their folders, and counted', () => {
+test('[FILE16] too many changed files are grouped by folder and counted', () => {
   const many = Array.from({ length: 3000 }, (_, index) => created(`vendor/${index % 10}/file-${index}`));
   const entries = after([...many, { path: 'src/a.ts', change: 'modified' }]);
   expect(Object.keys(entries)).toHaveLength(11);
@@ -44,7 +44,7 @@ test('[FILE16] more files than are worth naming are told by their folders, and c
   });
 });
 
-test('[FILE16] files beside each other in the worktree itself, and names that are no keys, are told together', () => {
+test('[FILE16] many files in the root folder, and paths that cannot be keys, are grouped under ./', () => {
   const many = Array.from({ length: 1001 }, (_, index) => created(`file-${index}`));
   expect(after(many)).toEqual({ '../': { change: 'created', files: 1001, ...cause } });
   const deep = Array.from({ length: 40 }, () => 'x'.repeat(80)).join('/');

@@ -3,15 +3,18 @@ import { type ChangedFile, maxPointerChars, pointerOf, type State } from '../../
 import type { StateDraft } from './state-change.ts';
 
 type FileEntry = State['filesModified'][string];
-/** What tells one change from the next of the same kind. */
+/** Distinguishes a change from a later change of the same kind. */
 type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']> | { readonly after: number };
 
-/** A command may unpack more files than anybody wants to see one by one, or that the state should hold. Nobody wants to see git's own. */
+/**
+ * The maximum number of entries per change. A command can unpack more files than the state should list. Files in `.git`
+ * are always grouped.
+ */
 const maxNamed = 1000;
-/** The key that stands for all files. */
-export const everyFile = '../';
+/** The key that groups files of the whole worktree. */
+export const everyFile = './';
 
-/** Not every path can be the key of an entry. */
+/** Whether a path can be the key of an entry. */
 const isKey = (path: string): boolean =>
   path !== '__proto__' && pointerOf('filesModified', path).length <= maxPointerChars;
 
@@ -37,7 +40,10 @@ const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause): Fil
   return { change: isAlike ? change : 'modified', files: group.length, ...cause };
 };
 
-/** What was found changed in a worktree, as the state tells it: the newest change of each path. What was renamed is gone from where it was. */
+/**
+ * Records the changed files in the state: the newest change of each path. A renamed file counts as deleted at its old
+ * path.
+ */
 export const applyFileChanges = (
   draft: Pick<StateDraft, 'filesModified'>,
   changes: readonly ChangedFile[],

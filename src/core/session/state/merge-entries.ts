@@ -3,7 +3,7 @@ import { type PatchOperation, pointerOf, type State, segmentsOfPointer } from '.
 import { isSameJson } from './patch-between.ts';
 import { valueAt } from './state-change.ts';
 
-/** An entry that differs between two sides, and as both last had it. */
+/** An entry that differs between two branches. `base` is its value in their last common state. */
 export interface DifferingEntry {
   readonly path: string;
   readonly base?: Json | undefined;
@@ -20,7 +20,7 @@ export interface Merge {
 const entriesOf = (state: State): readonly string[] =>
   Object.entries(state).flatMap(([part, entries]) => Object.keys(entries).map((id) => pointerOf(part, id)));
 
-/** Counters of tools belong to the session that used them. */
+/** Tool counters belong to the session that made the calls, so they are not merged. */
 export const isToolCounter = (path: string): boolean => path.startsWith('/toolsUsed/');
 
 export const differingPaths = (ours: State, theirs: State): readonly string[] =>
@@ -31,7 +31,10 @@ export const differingPaths = (ours: State, theirs: State): readonly string[] =>
 const isTheirsNew = ({ base, theirs }: DifferingEntry): boolean => !isSameJson(base, theirs);
 const isOursNew = ({ base, ours }: DifferingEntry): boolean => !isSameJson(base, ours);
 
-/** Facts and pins of which a choice entry by entry would leave a pin without its fact: they are chosen together. */
+/**
+ * Facts and their pins that must be chosen together, because choosing entry by entry would leave a pin without its
+ * fact.
+ */
 const tornPairs = (
   entries: readonly DifferingEntry[],
   ours: State,
@@ -54,7 +57,7 @@ const operationFor = ({ path, ours, theirs }: DifferingEntry): PatchOperation =>
   return { op: ours === undefined ? 'add' : 'replace', path, value: theirs };
 };
 
-/** Entry by entry: what they changed and we did not is taken over. */
+/** Merges entry by entry: adopts what only they changed. `prefer` decides conflicts. */
 export const mergeEntries = (entries: readonly DifferingEntry[], ours: State, prefer: 'ours' | 'theirs'): Merge => {
   const changedByBoth = (entry: DifferingEntry): boolean => isTheirsNew(entry) && isOursNew(entry);
   const torn = tornPairs(entries, ours, (entry) => (changedByBoth(entry) ? prefer === 'theirs' : isTheirsNew(entry)));

@@ -18,7 +18,7 @@ const milliseconds = (work: () => unknown): number => {
 };
 
 describe('a patch between two values', () => {
-  test('[STATE2, DIFF1] leads from the one to the other', () => {
+  test('[STATE2, DIFF1] turns the first value into the second', () => {
     fc.assert(
       fc.property(fc.array(item), fc.array(item), (before, after) => {
         expect(applyOperations(before, patchBetween(before, after))).toEqual({ value: after });
@@ -27,7 +27,7 @@ describe('a patch between two values', () => {
     );
   });
 
-  test('[STATE2, DIFF1] of long lists is found in bounded time, whatever happens to them and wherever they stand', () => {
+  test('[STATE2, DIFF1] between long lists is found in bounded time, for any edits and at any depth', () => {
     const edit = fc.record({ at: fc.nat(), remove: fc.nat({ max: 40 }), add: fc.nat({ max: 40 }) });
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 3000 }), fc.array(edit, { maxLength: 5 }), (length, edits) => {
@@ -45,7 +45,7 @@ describe('a patch between two values', () => {
   });
 
   test.each([300, 2000, 20_000])(
-    '[STATE2, DIFF1] a push to a list of %i is one operation, in a commit and in a diff',
+    '[STATE2, DIFF1] for a push to a list of %i items is one operation, in a commit and in a diff',
     (length) => {
       const before = changeState(emptyState, [{ op: 'add', path: '/facts/list', value: longList(length) }]).state;
       const push = () => changeState(before, (draft) => (draft.facts.list as unknown[]).push(longItem(-1)));
@@ -60,7 +60,7 @@ describe('a patch between two values', () => {
     },
   );
 
-  test('[STATE2] of a short list has as many operations as it takes edits, and no more', () => {
+  test('[STATE2] between short lists has the minimum number of edits', () => {
     const edits = (old: readonly number[], now: readonly number[]): number => {
       if (old.length === 0 || now.length === 0) return old.length + now.length;
       const [[first, ...rest], [next, ...others]] = [old, now];
@@ -71,29 +71,29 @@ describe('a patch between two values', () => {
     fc.assert(fc.property(list, list, (old, now) => patchBetween(old, now).length === edits(old, now)));
   });
 
-  test('[STATE2] of a list that is emptied, or filled with thousands, is one operation', () => {
+  test('[STATE2] for a list that is emptied or filled with thousands of items is one operation', () => {
     expect(patchBetween({ a: [1, 2, 3] }, { a: [] })).toEqual([{ op: 'replace', path: '/a', value: [] }]);
     const many = Array.from({ length: 3000 }, (_, index) => index);
     expect(patchBetween([], many)).toEqual([{ op: 'replace', path: '', value: many }]);
   });
 
-  test('[STATE2] a key is not the same as what every object has by that name', () => {
+  test('[STATE2] does not confuse the key __proto__ with the inherited property', () => {
     expect(isSameJson(JSON.parse('{ "__proto__": {} }'), { a: 1 })).toBe(false);
   });
 
-  test('[STATE2] looks into records without a prototype', () => {
+  test('[STATE2] handles records without a prototype', () => {
     const now = Object.assign(Object.create(null), { a: 1, b: 3 });
     expect(patchBetween({ a: 1, b: 2 }, now)).toEqual([{ op: 'replace', path: '/b', value: 3 }]);
   });
 
-  test('[STATE2] a long list that changed throughout is replaced as a whole', () => {
+  test('[STATE2] replaces a long list that changed throughout as a whole', () => {
     const [before, after] = [longList(2000), longList(2000).map((each) => ({ ...each, text: 'new' }))];
     expect(diffStates(listed(before), listed(after)).patch).toEqual([
       { op: 'replace', path: '/facts/list', value: after },
     ]);
   });
 
-  test('[STATE2] a path that would be too long to store gives way to the whole entry', () => {
+  test('[STATE2] replaces the whole entry if a path would be too long to store', () => {
     const key = 'k'.repeat(1999);
     const { state } = changeState(emptyState, [{ op: 'add', path: '/facts/x', value: { [key]: 1, other: 1 } }]);
     const { delta } = changeState(state, (draft) => Object.assign(draft.facts.x as object, { [key]: 2 }));

@@ -4,7 +4,7 @@ import { pointerOf, type StoredOperation } from '../../../schema/state.ts';
 export type Values = Readonly<Record<string, unknown>>;
 type List = readonly unknown[];
 
-/** Comparing two lists costs the product of their lengths; what is longer is replaced as a whole. */
+/** Comparing two lists costs the product of their lengths. Beyond this limit the list is replaced as a whole. */
 const maxComparisons = 2_500;
 
 export const isRecord = (value: unknown): value is Values => {
@@ -46,14 +46,14 @@ const recordPatch = (path: string, before: Values, after: Values): readonly Stor
   ];
 };
 
-/** How many items are the same from the start of both on. */
+/** The length of the common prefix. */
 const sharedItems = (one: List, other: List): number => {
   const most = Math.min(one.length, other.length);
   for (let count = 0; count < most; count++) if (!isSameJson(one[count], other[count])) return count;
   return most;
 };
 
-/** The fewest edits from the rest of one list to the rest of another, for every place in both. */
+/** The minimum number of edits between the rests of both lists, for every pair of positions. */
 const editCounts = (old: List, now: List): readonly (readonly number[])[] => {
   const counts = Array.from({ length: old.length + 1 }, (_, i) =>
     Array.from({ length: now.length + 1 }, (_, j) => Math.max(old.length - i, now.length - j)),
@@ -68,7 +68,7 @@ const editCounts = (old: List, now: List): readonly (readonly number[])[] => {
   return counts;
 };
 
-/** From the first edit to the last: whatever stands before one is already as it will be. */
+/** Emits the edits in ascending order, so that the items before each edit are already final. */
 const editsBetween = (path: string, first: number, old: List, now: List): readonly StoredOperation[] => {
   const counts = editCounts(old, now);
   const edits: StoredOperation[] = [];
@@ -101,7 +101,7 @@ const listPatch = (path: string, before: List, after: List): readonly StoredOper
   return isLong || after.length === 0 ? replace(path, after) : editsBetween(path, start, old, now);
 };
 
-/** The RFC 6902 patch from one JSON value to another, as small as can be found in bounded time. */
+/** The RFC 6902 patch from one JSON value to another, as small as possible in bounded time. */
 export const patchBetween = (before: unknown, after: unknown, path = ''): readonly StoredOperation[] => {
   if (before === after) return [];
   if (Array.isArray(before) && Array.isArray(after)) return listPatch(path, before, after);

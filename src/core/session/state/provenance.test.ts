@@ -6,16 +6,16 @@ const message = (role: string, more: object) =>
   ({ type: 'message.appended', payload: { message: { role, content: [] } }, ...more }) as unknown as SessionEvent;
 
 test.each([
-  ['a message of a member', message('user', { actor: 'member:ann' }), 'human'],
-  ['an input of an agent', message('user', { actor: 'agent:boss' }), 'unverified'],
-  ['an answer', message('assistant', { actor: 'member:ann' }), undefined],
-  ['a result that a foreign loop tells', message('tool', { actor: 'member:ann' }), 'unverified'],
+  ['a user message by a member is human', message('user', { actor: 'member:ann' }), 'human'],
+  ['a user message by an agent is unverified', message('user', { actor: 'agent:boss' }), 'unverified'],
+  ['an assistant message has no provenance', message('assistant', { actor: 'member:ann' }), undefined],
+  ['a tool result from a loop outside Perdure is unverified', message('tool', { actor: 'member:ann' }), 'unverified'],
   [
-    'a result that a run tells, which its journal has judged',
+    'a tool result in a run has none, because the event of the call already counts',
     message('tool', { actor: 'agent:a', run: 'run_1' }),
     undefined,
   ],
-  ['what an importer brought, whoever said it', message('user', { actor: 'importer:codex' }), 'imported'],
+  ['a message by an importer is imported, whatever its role', message('user', { actor: 'importer:codex' }), 'imported'],
 ])('[PROV1] %s', (_, event, provenance) => {
   expect(provenanceOf(event)).toBe(provenance);
 });

@@ -1,13 +1,13 @@
 import type { SessionEvent } from '../../../schema/event.ts';
 import { lowestProvenance, type Provenance } from '../../../schema/state.ts';
 
-/** How far what an event brings in can be relied on; undefined when it brings nothing in. */
+/** The provenance of the information that an event adds. Undefined if it adds none. */
 export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
   switch (event.type) {
     case 'message.appended':
       if (event.actor.startsWith('importer:')) return 'imported';
       if (event.payload.message.role === 'user') return event.actor.startsWith('member:') ? 'human' : 'unverified';
-      // What a run's tool gave is told by the journal, which knows whether the tool is trusted.
+      // In a run, `tool.completed` counts instead, because it records whether the tool is trusted.
       return event.payload.message.role === 'tool' && !event.run ? 'unverified' : undefined;
     case 'tool.completed':
       return event.payload.trusted ? 'verified' : 'unverified';
@@ -20,5 +20,8 @@ export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
   }
 };
 
-/** Whether it counts among a turn's inputs, from which the model concludes. What the model commits is no input to itself. */
+/**
+ * Whether an event is an input that the model draws conclusions from. Commits are excluded, because the model makes
+ * them itself.
+ */
 export const isTurnInput = ({ type }: SessionEvent): boolean => type !== 'state.committed';

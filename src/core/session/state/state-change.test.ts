@@ -85,7 +85,10 @@ const place = fc.record({
 const entryAt = (state: StateDraft, { part, id }: { part: 'facts' | 'scratch' | 'own'; id: string }) =>
   state[part][id] as unknown as Entry | undefined;
 
-/** What a caller may do with a draft: also share a part of it between two places, move one, and change it afterwards. */
+/**
+ * Everything that a caller may do with a draft, including sharing a part between two places, moving it, and changing it
+ * later.
+ */
 const act: fc.Arbitrary<Act> = fc
   .record({
     from: place,
@@ -117,7 +120,7 @@ const play = (steps: readonly (readonly Step[])[]): State =>
 const steps = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 8 });
 
 describe('a change of the state', () => {
-  test('[STATE2, STATE3] its delta leads to the new state and its inverse back, whatever the keys are called', () => {
+  test('[STATE2, STATE3] its delta gives the new state and its inverse the old one, for any key names', () => {
     fc.assert(
       fc.property(steps, fc.array(step, { minLength: 1, maxLength: 4 }), (history, last) => {
         const before = play(history);
@@ -129,7 +132,7 @@ describe('a change of the state', () => {
     );
   });
 
-  test('[STATE2, STATE6] a draft changes as the state itself would, also where a part of it is put into another', () => {
+  test('[STATE2, STATE6] a draft behaves like a plain mutable state, also if one part is put into another', () => {
     fc.assert(
       fc.property(fc.array(fc.array(act, { maxLength: 6 }), { maxLength: 4 }), (commits) => {
         commits.reduce((before, acts) => {
@@ -147,7 +150,7 @@ describe('a change of the state', () => {
     );
   });
 
-  test('[STATE2, STATE6] what a draft leaves behind besides its change is not in the state', () => {
+  test('[STATE2, STATE6] the new state holds no draft objects, undefined values or negative zeros', () => {
     const before = changeState(emptyState, (draft) => Object.assign(draft.scratch, { k: 1, gone: 2, zero: 0 })).state;
     const mine: { all?: unknown } = {};
     const { state, inverse } = changeState(before, (draft) => {
@@ -170,7 +173,7 @@ describe('a change of the state', () => {
     expect(Object.isFrozen(state.scratch)).toBe(true);
   });
 
-  test('[STATE2] names every entry that differs and no other', () => {
+  test('[STATE2] the delta names exactly the entries that differ', () => {
     fc.assert(
       fc.property(steps, fc.array(step, { minLength: 1, maxLength: 4 }), (history, last) => {
         const before = play(history);
@@ -185,7 +188,7 @@ describe('a change of the state', () => {
     );
   });
 
-  test('[DIFF1] the patch of a diff leads from the one state to the other', () => {
+  test('[DIFF1] the patch of a diff turns the first state into the second', () => {
     fc.assert(
       fc.property(steps, steps, (one, other) => {
         const [a, b] = [play(one), play(other)];
@@ -206,7 +209,7 @@ describe('a change of the state', () => {
     ]);
   });
 
-  test('[STATE2] of lists at any depth the delta begins with those that it reaches into', () => {
+  test('[STATE2] the delta first tests the lists that it changes, at any depth', () => {
     const facts = { hosts: { open: [1, 2], names: [{ tags: ['a'] }] } };
     const before = changeState(emptyState, (draft) => Object.assign(draft.facts, facts)).state;
     const { delta, inverse } = changeState(before, (draft) => {
@@ -226,7 +229,7 @@ describe('a change of the state', () => {
     ]);
   });
 
-  test('[STATE2] an entry is replaced as a whole where a path into it would be too long', () => {
+  test('[STATE2] an entry is replaced as a whole if a path into it would be too long', () => {
     const [id, key] = ['x'.repeat(1500), 'y'.repeat(600)];
     const before = changeState(emptyState, (draft) => Object.assign(draft.facts, { [id]: { [key]: 1 } })).state;
     const { delta, inverse } = changeState(before, (draft) => Object.assign(draft.facts[id] as object, { [key]: 2 }));
@@ -234,13 +237,13 @@ describe('a change of the state', () => {
     expect(inverse).toEqual([{ op: 'replace', path: `/facts/${id}`, value: { [key]: 1 } }]);
   });
 
-  test('[STATE3] a delta that was decided on one state is applied to another as it is', () => {
+  test('[STATE3] a delta decided on one state can be applied to another', () => {
     const { delta } = changeState(emptyState, (draft) => Object.assign(draft.facts, { mine: 1 }));
     const moved = changeState(emptyState, (draft) => Object.assign(draft.facts, { theirs: 2 })).state;
     expect(applyDelta(moved, delta).facts).toEqual({ mine: 1, theirs: 2 });
   });
 
-  test('[STATE1] of many problems the message tells the first few, and the details all', () => {
+  test('[STATE1] the message lists the first few problems, the details list all', () => {
     const wrong = Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`k${index}`, () => {}]));
     const refused = (() => {
       try {
@@ -254,7 +257,7 @@ describe('a change of the state', () => {
     expect(refused.message).not.toContain('/facts/k5');
   });
 
-  test('[STATE2] a change of ten thousand entries takes no more for each than one of few', () => {
+  test('[STATE2] a change of ten thousand entries costs time linear in their number', () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `id-${index}`);
     const { state, delta } = changeState(emptyState, (draft) => {
       for (const id of ids) draft.facts[id] = id;
@@ -264,7 +267,7 @@ describe('a change of the state', () => {
     expect(changeState(state, patch).state).toEqual(emptyState);
   });
 
-  test('[STATE1] a collection that a patch removes is named, whatever else it does', () => {
+  test('[STATE1] the problem names the collection that a patch removes, whatever else the patch does', () => {
     const tries: [string, string][] = [
       ['pins', 'facts'],
       ['facts', 'pins'],
@@ -278,7 +281,7 @@ describe('a change of the state', () => {
     }
   });
 
-  test('[STATE1] a patch that fails names the operation, and a hostile path changes nothing outside', () => {
+  test('[STATE1] a hostile path is rejected and changes no prototype', () => {
     const hostile: PatchOperation[] = [
       { op: 'add', path: '/__proto__/polluted', value: true },
       { op: 'add', path: '/facts/__proto__/polluted', value: true },

@@ -15,7 +15,7 @@ import { nothingSecret, type Redactor } from '../redaction/redact.ts';
 import { applyOperations, type Container, put, type Spares } from './apply-operations.ts';
 import { isRecord, isSameJson, patchBetween, type Values } from './patch-between.ts';
 
-/** What a caller's function is given to change. Under `facts`, `scratch` and `own` anything that is JSON goes. */
+/** The mutable state that a caller's function receives. `facts`, `scratch` and `own` accept any JSON. */
 export type StateDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
 export type Mutation = (draft: StateDraft) => unknown;
 
@@ -42,7 +42,7 @@ export const stateInvalid = (problems: readonly StateProblem[]): PerdureError =>
 
 type Path = readonly unknown[];
 
-/** The library's own types unfold JSON without end. */
+/** Narrows the type of `create`, because the library's own types recurse endlessly on JSON. */
 const produce = create as unknown as (
   base: State,
   mutate: (draft: StateDraft) => void,
@@ -58,7 +58,7 @@ export const valueAt = (state: State, pointer: string): unknown =>
     state,
   );
 
-/** The array that a path goes into, when it does: what an index means depends on everything in it. */
+/** The first array on a path. Its content decides what an index means. */
 const arrayOn = (value: unknown, segments: readonly string[]): readonly string[] | undefined => {
   let here = value;
   for (const [depth, segment] of segments.entries()) {
@@ -68,7 +68,7 @@ const arrayOn = (value: unknown, segments: readonly string[]): readonly string[]
   return undefined;
 };
 
-/** The fewest operations from one value of an entry to another; one that reaches into an array first says what the array was. */
+/** The minimal operations between two values of an entry. Each changed array is first tested for its previous value. */
 const entryDelta = (entry: string, before: unknown, after: unknown): readonly StoredOperation[] => {
   const operations = patchBetween(before, after);
   if (operations.some(({ path }) => entry.length + path.length > maxPointerChars)) {
@@ -88,7 +88,7 @@ const entryDelta = (entry: string, before: unknown, after: unknown): readonly St
   return [...tests, ...operations.map((operation) => ({ ...operation, path: entry + operation.path }))];
 };
 
-/** What stands at a path on either side; undefined where nothing does. */
+/** The values at a path before and after. Undefined means absent. */
 interface Difference {
   readonly path: string;
   readonly old: unknown;
@@ -97,7 +97,9 @@ interface Difference {
 
 const ownValue = (values: Values, key: string): unknown => (Object.hasOwn(values, key) ? values[key] : undefined);
 
-/** Of the keys that paths go to next; of all where one ends here. A key that is undefined is one that is not there. */
+/**
+ * The touched keys whose values differ. A path that ends here touches all keys. An undefined value counts as absent.
+ */
 const keysThatDiffer = (old: Values, now: Values, touched: readonly Path[]): readonly string[] => {
   const next = touched.map(([key]) => key);
   const keys = next.includes(undefined) ? [...Object.keys(old), ...Object.keys(now)] : next;
@@ -106,7 +108,7 @@ const keysThatDiffer = (old: Values, now: Values, touched: readonly Path[]): rea
   );
 };
 
-/** Entry by entry, of those that were touched: a change leaves most of them alone. */
+/** Compares only the touched entries, because a change leaves most entries alone. */
 const differencesBetween = (before: State, { state, touched }: Wanted): readonly Difference[] => {
   const [all, wanted] = [before, state] as unknown as readonly [Values, Values];
   return keysThatDiffer(all, wanted, touched).flatMap((part): readonly Difference[] => {
@@ -127,7 +129,7 @@ const operationsFor = (path: string, from: unknown, to: unknown): readonly Store
   return entryDelta(path, from, to);
 };
 
-/** The state that a caller asks for, which may hold objects that are the caller's, and all paths at which it may differ. */
+/** The state that a caller requests, which may share objects with the caller, and all paths at which it may differ. */
 interface Wanted {
   readonly state: State;
   readonly touched: readonly Path[];
@@ -140,7 +142,10 @@ const patched = (before: State, operations: readonly PatchOperation[]): Wanted =
   return { state: result.value as State, touched: paths.map(segmentsOfPointer) };
 };
 
-/** Made as a reducer makes it. The draft itself may be returned, and so may what an assignment gives. */
+/**
+ * Whether the function returned a new state, as a reducer would. Returning the draft or the value of an assignment is
+ * fine.
+ */
 const isOtherState = (returned: unknown): boolean =>
   typeof returned === 'object' &&
   returned !== null &&
@@ -151,14 +156,11 @@ const mutated = (before: State, mutation: Mutation): Wanted => {
   const mutate = (draft: StateDraft): void => {
     const returned = mutation(draft);
     if (isOtherState(returned)) {
-      throw new PerdureError(
-        'INVALID_INPUT',
-        'a change of the state is made on the draft: a state that is returned is not taken',
-      );
+      throw new PerdureError('INVALID_INPUT', 'a commit function must change the draft: a returned state is ignored');
     }
     if (!(returned instanceof Promise)) return;
     returned.catch(() => undefined);
-    throw new PerdureError('INVALID_INPUT', 'a change of the state cannot wait for anything: await first, then commit');
+    throw new PerdureError('INVALID_INPUT', 'a commit function must be synchronous: await first, then commit');
   };
   const [state, patches] = produce(before, mutate, { enablePatches: true });
   return { state, touched: patches.map(({ path }) => path) };
@@ -166,7 +168,7 @@ const mutated = (before: State, mutation: Mutation): Wanted => {
 
 const keyProblem = (path: string): string | undefined => {
   if (path.length > maxPointerChars)
-    return `the key makes a path of over ${maxPointerChars} characters: take a shorter one`;
+    return `the key makes a path of over ${maxPointerChars} characters: choose a shorter one`;
   return path.endsWith('/__proto__') ? '__proto__ cannot be a key: choose another name' : textProblem(path);
 };
 
@@ -178,17 +180,20 @@ const problemsOf = ({ path, now }: Difference): readonly StateProblem[] => {
   return wrong ? [{ path: path + pointerOf(...wrong.path.map(String)), message: wrong.message }] : [];
 };
 
-/** Where a caller's function, or a patch, leads. */
+/** Runs the caller's function or patch. */
 const wantedState = (before: State, change: Mutation | readonly PatchOperation[]): Wanted => {
   const wanted = typeof change === 'function' ? mutated(before, change) : patched(before, change);
   if (!isRecord(wanted.state)) throw stateInvalid([{ path: '', message: 'expected a state' }]);
   return wanted;
 };
 
-/** Where a delta that was made here leads: to decide a commit is to know the state after it, and the fold need not find it again. */
+/**
+ * The resulting state of each delta made here. Deciding a commit already computes it, so the fold need not apply the
+ * delta again.
+ */
 const known = new WeakMap<readonly StoredOperation[], { readonly from: State; readonly to: State }>();
 
-/** Applies a stored delta. What comes out can be handed to anyone: nobody can change it. */
+/** Applies a stored delta. The result is deeply frozen, so that it is safe to share. */
 export const tryDelta = (
   state: State,
   delta: readonly StoredOperation[],
@@ -206,7 +211,7 @@ export const applyDelta = (state: State, delta: readonly StoredOperation[], spar
   return result.state;
 };
 
-/** A state of these entries alone, as far as they are there. */
+/** A state that holds only these entries, as far as they exist. */
 const excerpt = (state: State, paths: readonly string[]): State => {
   const parts = Map.groupBy(paths.map(segmentsOfPointer), ([part]) => part!);
   const entries = (part: string, places: readonly (readonly string[])[]): unknown => {
@@ -228,7 +233,7 @@ const assertReaches = (
   const paths = wanted.map(({ path }) => path);
   const reached = applyDelta(excerpt(from, paths), delta);
   const astray = wanted.find(({ path, value }) => !isSameJson(valueAt(reached, path), value));
-  if (astray) throw new Error(`the delta leads to another ${astray.path} than it should`);
+  if (astray) throw new Error(`the delta gives a wrong value at ${astray.path}`);
 };
 
 const refuseProblems = (differences: readonly Difference[]): void => {
@@ -236,7 +241,7 @@ const refuseProblems = (differences: readonly Difference[]): void => {
   if (problems.length > 0) throw stateInvalid(problems);
 };
 
-/** No secret comes into the state, as a key neither. A key that was there before its secret was known stays what it is. */
+/** Redacts new values and keys. An existing key that has since become a secret stays. */
 const withoutSecrets = (
   before: State,
   differences: readonly Difference[],
@@ -256,7 +261,10 @@ const withoutSecrets = (
   return byPath;
 };
 
-/** The copies that the draft of a mutation made of collections, with all that it touched put back. Nobody can ask for what it led to any more. */
+/**
+ * Reuses the collections that the draft copied, after undoing its changes in them. The drafted state must not be used
+ * afterwards.
+ */
 const sparesOf = (before: State, { state, touched }: Wanted): Spares => {
   const parts = Map.groupBy(touched, ([part]) => part as keyof State);
   return new Map(
@@ -276,7 +284,10 @@ const sparesOf = (before: State, { state, touched }: Wanted): Spares => {
 
 const copyOf = (delta: readonly StoredOperation[]): StoredOperation[] => JSON.parse(JSON.stringify(delta));
 
-/** Lets a caller's function, or a patch, change the state; what comes out is the smallest delta and its inverse, and nothing of the caller's. */
+/**
+ * Applies a caller's function or patch. Returns the new state, the smallest delta and its inverse, which share no
+ * objects with the caller.
+ */
 export const changeState = (
   before: State,
   change: Mutation | readonly PatchOperation[],

@@ -4,13 +4,13 @@ import type { Provenance, StoredOperation } from '../../../schema/state.ts';
 
 export interface TouchedPath {
   readonly path: string;
-  /** Of the entry that it belongs to. */
+  /** The provenance of the entry that contains the path. */
   readonly provenance: Provenance;
 }
 
 type Committed = PayloadOf<'state.committed'>;
 
-/** The paths that a commit changes, or says something of, each once. */
+/** The distinct paths that a commit changes, or whose provenance it lifts. */
 export const touchedPaths = (
   commit: Pick<Committed, 'delta' | 'provenance' | 'entryProvenance' | 'origin'>,
 ): readonly TouchedPath[] => {
@@ -19,7 +19,7 @@ export const touchedPaths = (
   return [...new Set(paths)].map((path) => ({ path, provenance: entryProvenance?.[entryOf(path)] ?? provenance }));
 };
 
-/** The entries that a delta changes, as paths of two segments; a whole collection that was replaced counts as itself. */
+/** The distinct entries that a delta changes, as paths of two segments. A replaced collection gives its own path. */
 export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
   ...new Set(delta.flatMap(({ op, path }) => (op === 'test' ? [] : [entryOf(path)]))),
 ];
