@@ -41,7 +41,7 @@ export const screenOf = (output: string): readonly (readonly Run[])[] => {
     .map((line) => {
       const cells: [string, Look][] = [];
       let column = 0;
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: what terminals are told is made of them
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: terminal output consists of control characters
       for (const [piece, codes] of line.matchAll(/\x1b\[([\d;]*)m|\x1b\[K|./gsu)) {
         if (codes !== undefined) for (const code of codes.split(';')) look = changed(look, Number(code));
         else if (piece === '\x1b[K') cells.length = column;

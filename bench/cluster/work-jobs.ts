@@ -1,5 +1,5 @@
 /**
- * Works off the waiting jobs on each request; a job writes the rows of one of our runs. Arguments: the database's
+ * Works through the waiting jobs on each request; a job writes the rows of one of our runs. Arguments: the database's
  * address, the run's session.
  */
 import pg from 'pg';

@@ -1,4 +1,4 @@
-/** Works off the waiting runs on each request. Arguments: the library, the store's address, a folder. */
+/** Works through the waiting runs on each request. Arguments: the library, the store's address, a folder. */
 import type { Library } from '../library.ts';
 import { noopAgent } from './noop-agent.ts';
 import { answer } from './program.ts';

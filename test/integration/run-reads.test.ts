@@ -72,7 +72,7 @@ test('[WR1] events between reading a head and claiming it are detected', async (
   await client.close();
 });
 
-test('[CTX4] a cached turn beginning equals what another runtime reads', async () => {
+test('[CTX4] the cached start of a turn equals what another runtime reads', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
     store: openMemoryStore(database),

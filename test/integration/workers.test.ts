@@ -585,7 +585,7 @@ test('[WORKER13] a session reserved for a worker that does not come is claimed b
   expect(await run.ended()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER15] a worker that repeatedly finds nothing skips hints, but claims the work that then comes', async () => {
+test('[WORKER15] a worker that repeatedly finds nothing skips hints, but still claims later work', async () => {
   const { agent, open } = newCluster();
   let looks = 0;
   let hint = (): void => undefined;

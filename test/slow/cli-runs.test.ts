@@ -904,8 +904,8 @@ describe('demo', () => {
       '$ perdure verify',
     );
     expect(out).not.toContain('\u001b');
-    const [story = '', next = ''] = out.split('That was all.');
-    const wide = story.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
+    const [narration = '', next = ''] = out.split('That was all.');
+    const wide = narration.split('\n').filter((line) => line.length > 80 && !line.startsWith('$ cd '));
     expect(wide).toEqual([]);
     const [, history = ''] = /perdure (files history .*)/.exec(next) ?? [];
     const storyFolder = join(cwd, 'story');

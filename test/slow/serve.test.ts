@@ -32,7 +32,7 @@ const serve = async (cwd: string, ...args: readonly string[]): Promise<Serving> 
   return { process: child, ...(JSON.parse(line) as { url: string; key?: string }) };
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+// biome-ignore lint/suspicious/noExplicitAny: tests inspect answers of every shape
 const ask = async (url: string, key: string | undefined, path: string, body?: unknown): Promise<any> => {
   const response = await fetch(`${url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',

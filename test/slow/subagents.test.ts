@@ -54,7 +54,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     return opened?.type === 'child.opened' ? runtime.sessions.get(opened.payload.session) : undefined;
   };
 
-  test('[SUB1] a subagent works in its own session, its usage counts in the parent, and both share one place of the worker', async () => {
+  test('[SUB1] a subagent works in its own session, its usage counts in the parent, and both use one worker slot', async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker({ concurrency: 1, session: started.session.id }).start();
     const result = await (await started.session.send('Go')).result();

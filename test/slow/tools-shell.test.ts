@@ -167,7 +167,7 @@ for (const sandbox of ['required', 'off'] as const) {
   });
 }
 
-test('[TOOL7] the log records what a run keeps of a command', async () => {
+test('[TOOL7] the log holds the working folder and variables that a command leaves', async () => {
   const { tool, work } = await startWith('required');
   const calls = ['mkdir a; cd a; export A=1', 'echo "$PWD $A"'];
   const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];

@@ -83,7 +83,7 @@ describe('a bound agent', () => {
     });
     const { session } = await begin(slow);
     expect(await failure(() => session.commit(note('x')))).toMatchObject({ code: 'AGENT_INVALID' });
-    // biome-ignore lint/suspicious/noThenProperty: a promise of another kind is what this is about
+    // biome-ignore lint/suspicious/noThenProperty: this test needs a foreign promise
     const validate = () => ({ then: (done: (result: object) => void) => done({ value: {} }) });
     const thenable = { '~standard': { version: 1, vendor: 'test', validate } };
     expect(await failure(() => defineAgent({ name: 'odd', version: 1, state: thenable as never }))).toMatchObject({

@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 
-// biome-ignore lint/suspicious/noExplicitAny: what the protocol answers has a shape of its own for every method
+// biome-ignore lint/suspicious/noExplicitAny: the protocol's answers have a different shape for every method
 type Answer = any;
 type Listener = (method: string, params: Answer) => void;
 

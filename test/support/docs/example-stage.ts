@@ -40,7 +40,7 @@ export const makeExampleFolder = (folder: string): void => {
 };
 
 /** Runs a set-up command and returns its JSON answer. */
-// biome-ignore lint/suspicious/noExplicitAny: commands answer in as many shapes as there are
+// biome-ignore lint/suspicious/noExplicitAny: every command answers in a different shape
 export type Perdure = (...argv: readonly string[]) => Promise<any>;
 
 export const perdureIn =

@@ -21,7 +21,7 @@ export type Reply =
   | { readonly status: StatusFault }
   | { readonly overflow: true };
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of three foreign APIs, judged field by field
+// biome-ignore lint/suspicious/noExplicitAny: bodies of three foreign APIs, checked field by field
 export type Body = any;
 
 /** Data that a provider issued with calls and expects back beside them. */

@@ -31,7 +31,7 @@ export interface TestServer {
   /** Sends a request with the admin key, unless `key` is given. */
   ask(path: string, asked?: Asked): Promise<Response>;
   /** Like `ask`, but returns the JSON and throws if the request fails. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests inspect answers of every shape
   json(path: string, asked?: Asked): Promise<any>;
 }
 
