@@ -91,8 +91,8 @@ const kindOf = (trouble: Trouble, streaming: boolean): ModelFailureKind => {
 };
 
 const said: Readonly<Record<ModelFailureKind, string>> = {
-  overflow: 'says that the conversation is too long for it',
-  'rate-limit': 'asks to slow down',
+  overflow: 'reports that the conversation is too long',
+  'rate-limit': 'reports a rate limit',
   unavailable: 'is not available',
   timeout: 'did not answer in time',
   'broken-stream': 'broke off its answer',

@@ -3,8 +3,9 @@ const maxDepth = 100;
 
 /** Rejects U+0000, which PostgreSQL cannot store as text, and lone surrogates, which UTF-8 cannot encode. */
 export const textProblem = (text: string): string | undefined => {
-  if (text.includes('\u0000')) return 'text holds U+0000, which no store can keep: remove it or encode it';
-  if (!text.isWellFormed()) return 'text holds a lone surrogate, which is not valid Unicode: call toWellFormed() on it';
+  if (text.includes('\u0000')) return 'text contains U+0000, which no store can keep: remove it or encode it';
+  if (!text.isWellFormed())
+    return 'text contains a lone surrogate, which is not valid Unicode: call toWellFormed() on it';
   return undefined;
 };
 
@@ -33,7 +34,7 @@ const problemAt = (value: unknown, depth: number): JsonProblem | undefined => {
     return message === undefined ? undefined : problem(message);
   }
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : problem(`${value} is not a JSON number`);
-  if (value === undefined) return problem('undefined is not JSON: leave it out');
+  if (value === undefined) return problem('undefined is not JSON: omit the field');
   if (typeof value !== 'object') return problem(`a ${typeof value} is not JSON`);
   if (depth >= maxDepth) return problem(`nested deeper than ${maxDepth} levels`);
   if (Array.isArray(value)) {

@@ -70,7 +70,7 @@ describe('JSON and text', () => {
     expect(problemOf(endless)?.message).toBe('nested deeper than 100 levels');
   });
 
-  test('[IN1] text follows the same rules', () => {
+  test('[IN1] text follows the same rules as JSON', () => {
     expect(Text.parse('Grüße ☃ 𝄞\n\t')).toBe('Grüße ☃ 𝄞\n\t');
     for (const bad of ['a\u0000', '\ud800', 7, null]) expect(Text.safeParse(bad).success).toBe(false);
   });

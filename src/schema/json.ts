@@ -40,6 +40,6 @@ export const Metadata = z
   })
   .pipe(bounded(z.record(Text.max(200), Json)))
   .refine((metadata) => JSON.stringify(metadata).length <= maxMetadataChars, {
-    error: `is longer than ${maxMetadataChars} characters of JSON: keep what is large in messages or facts`,
+    error: `is longer than ${maxMetadataChars} characters of JSON: put large content into messages or facts`,
   });
 export type Metadata = z.infer<typeof Metadata>;

@@ -34,7 +34,7 @@ export const PathPattern = Pointer.refine((pattern) => !/~(?![01])/.test(pattern
   error: 'in a name write ~1 for a slash and ~0 for a tilde',
 })
   .refine((pattern) => !pattern.replace(/\/\*\*$/, '').includes('**'), {
-    error: '** stands for all that is below, by itself at the end; * stands for any text within a name',
+    error: 'write ** only by itself at the end, for everything below; write * for any text within a name',
   })
   .refine(isPartName, { error: `the state has no such part: it has ${parts.join(', ')}` });
 

@@ -171,7 +171,7 @@ test.each([
   [
     429,
     'Too many requests',
-    `MODEL_RATE_LIMIT: anthropic/claude-sonnet-5-5 asks to slow down (HTTP 429): Too many requests\n  ${runFailureCatalog.MODEL_RATE_LIMIT.remedy}\n`,
+    `MODEL_RATE_LIMIT: anthropic/claude-sonnet-5-5 reports a rate limit (HTTP 429): Too many requests\n  ${runFailureCatalog.MODEL_RATE_LIMIT.remedy}\n`,
   ],
 ])("[CLIR11] a provider's HTTP %d is reported once, with what to do next", async (status, message, expected) => {
   const provider = await providerWith(status, message);

@@ -84,7 +84,7 @@ describe('approvals', () => {
   test('[KEY4] no caller can replace the task that a call gives its child', async () => {
     const { session } = await asked('open');
     const taken = { idempotencyKey: 'call:c1' };
-    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining("are the runtime's own") };
+    const refused = { code: 'INVALID_INPUT', message: expect.stringContaining('are reserved for the runtime') };
     await expect(session.send('Mine', taken)).rejects.toMatchObject(refused);
     await expect(session.append({ role: 'user', content: 'Mine' }, taken)).rejects.toMatchObject(refused);
     await expect(session.files.write('a.txt', 'Mine', taken)).rejects.toMatchObject(refused);

@@ -45,7 +45,7 @@ test('[CLI1] options that exclude each other and invalid values are reported as 
     [{ last: '0' }, /--last is a whole number/],
     [{ all: true, last: '3' }, /--last is about one session/],
     [{ all: true, turns: '1-2' }, /--turns is about one session/],
-    [{ path: '/**/status' }, /stands for all that is below/],
+    [{ path: '/**/status' }, /for everything below/],
     [{ path: '/fact/a' }, /no such part/],
   ] as const;
   for (const [options, message] of wrong) expect(() => commitFilterOf(options, now)).toThrow(message);

@@ -20,7 +20,7 @@ export interface StoredRecord extends RecordRef {
 export interface RecordWrite extends RecordRef {
   /** The version that the record must have. 0 means that it must not exist. */
   readonly onVersion: number;
-  /** Undefined removes it. */
+  /** The new body. Undefined removes the record. */
   readonly body: Json | undefined;
   readonly dueAt?: number | undefined;
 }

@@ -256,7 +256,7 @@ describe('a vault', () => {
     const at = await open();
     await at.vault.set('a', 'value-of-a');
     const before = await readFile(key, 'utf8');
-    await makeNextKey(key); // and then the process died
+    await makeNextKey(key); // as if the process died here
     await (await open()).vault.set('b', 'value-of-b');
     expect(await (await open()).rotateMasterKey()).toEqual({ workspaces: 1 });
     expect(await readdir(data)).toEqual(['master.key']);

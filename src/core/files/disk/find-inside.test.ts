@@ -63,7 +63,7 @@ describe('[FILE11] a path that leads out of a worktree on a real disk is rejecte
   test.each(hostile)('%j', async (path) => {
     expect(await findInside(folder, path)).toHaveProperty('problem');
   });
-  test('"round"', async () => {
+  test('"round", a link to itself', async () => {
     await expect(findInside(folder, 'round')).rejects.toMatchObject({ code: 'ELOOP' });
   });
 });

@@ -224,7 +224,7 @@ const excerpt = (state: State, paths: readonly string[]): State => {
   return Object.fromEntries([...parts].map(([part, places]) => [part, entries(part, places)])) as unknown as State;
 };
 
-/** Nothing is stored that does not lead where it should. */
+/** Verifies that a delta produces the wanted values before it is stored. */
 const assertReaches = (
   from: State,
   delta: readonly StoredOperation[],
