@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { listOf } from '../../schema/bounded.ts';
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { isPerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
@@ -45,13 +45,6 @@ type Admission = z.output<typeof Options>;
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
 
-const noAgent = (key: SessionKey): PerdureError =>
-  new PerdureError(
-    'AGENT_INVALID',
-    `${key.session} has no agent that could answer: open it with one, or bind one; a loop of your own uses append`,
-    { details: { ...key } },
-  );
-
 /** What is under way when the input is admitted, and nothing that came after it: repeated by its key, it may have had its turn. */
 const interrupt = async (scope: Scope, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);
@@ -69,8 +62,6 @@ export const admitInput = async (
   { idempotencyKey, policy = defaultPolicy, notBefore }: Admission = {},
 ): Promise<AdmittedRun> => {
   const content = contentOf(input);
-  const fold = await scope.folds.head(key);
-  if (!fold.bound) throw noAgent(key);
   const now = scope.clock.now();
   const message: Message = { id: newId('msg', now), role: 'user', content };
   const [event] = await execute(
