@@ -3,7 +3,7 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { KeyId, MemberId } from '../../schema/ids.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast } from '../../schema/member-roles.ts';
-import { type Call, wrapMethods } from './wrap-methods.ts';
+import type { CallsUnderWay } from './calls-under-way.ts';
 
 /** Who calls: a member, and by which key where it was one. */
 export interface Caller {
@@ -78,7 +78,15 @@ const ownOptions = (arg: unknown, levels = maxLevels): unknown => {
   return Object.fromEntries(Object.entries(arg).map(([name, value]) => [name, ownOptions(value, levels - 1)]));
 };
 
-export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {
+type Call = (...args: readonly unknown[]) => unknown;
+
+/** Wraps each method when it is read: a handle has dozens, and most live for one call. Checks the permission, audits, and counts the call as under way. */
+export const guardWith = (
+  table: PermissionTable,
+  caller: Caller,
+  audited: Audited,
+  calls: Pick<CallsUnderWay, 'count'>,
+): GiveHandle => {
   const guarded =
     (verb: string, permission: Permission, call: Call): Call =>
     (...given) => {
@@ -94,10 +102,16 @@ export const guardWith = (table: PermissionTable, caller: Caller, audited: Audit
       return work();
     };
   return (name, handle) =>
-    wrapMethods(handle, (method, call) => {
-      const permission = table[name]?.[method];
-      if (!permission) throw new Error(`${name}.${method} has no permission`);
-      return guarded(`${name}.${method}`, permission, call);
+    new Proxy(handle, {
+      get: (target, method) => {
+        const value = Reflect.get(target, method);
+        if (typeof value !== 'function' || method in Object.prototype) return value;
+        const verb = `${name}.${String(method)}`;
+        const permission = table[name]?.[String(method)];
+        if (!permission) throw new Error(`${verb} has no permission`);
+        const call = guarded(verb, permission, value as Call);
+        return (...args: readonly unknown[]) => calls.count(call(...args));
+      },
     });
 };
 

@@ -55,6 +55,7 @@ const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
 export const identitiesOn = (options: IdentityOptions): Identities => {
   const { store, clock, data, closing, onWarning } = options;
   const scopes = scopesOn(options);
+  const { calls } = scopes;
   const postRules = { ...defaultPostRules, ...options.postRules };
   const webhookScope = (scope: Scope): WebhookScope => ({
     ...scope,
@@ -100,10 +101,12 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       };
     },
     worker: (workerOptions) => workerFor({ scopeOf: workerScope }, workerOptions),
-    workspaces: scopes.underWay.of({
-      ...workspaces,
-      add: (id) => program().audited('workspaces.add', id, () => workspaces.add(id)),
-    }),
+    workspaces: {
+      add: (id) => calls.count(program().audited('workspaces.add', id, () => workspaces.add(id))),
+      list: () => calls.count(workspaces.list()),
+      get: (id) => calls.count(workspaces.get(id)),
+      withWebhooks: () => calls.count(workspaces.withWebhooks()),
+    },
     makeMasterKey: () => program().audited('vault.makeMasterKey', undefined, () => scopes.vaults.makeMasterKey()),
     rotateMasterKey: (newKey) =>
       program().audited('vault.rotateMasterKey', undefined, () => scopes.vaults.rotateMasterKey(newKey)),
