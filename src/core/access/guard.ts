@@ -1,18 +1,9 @@
 import type { Area } from '../../schema/areas.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { KeyId, MemberId } from '../../schema/ids.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast } from '../../schema/member-roles.ts';
+import type { Caller, GiveHandle } from '../engine/scope.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
-
-/** Who calls: a member, and by which key where it was one. */
-export interface Caller {
-  readonly member: MemberId;
-  readonly role: MemberRole;
-  readonly key?: KeyId | undefined;
-  /** What the key is limited to. */
-  readonly areas?: readonly Area[] | undefined;
-}
 
 /** What a verb takes. */
 export interface Permission {
@@ -31,9 +22,6 @@ export type PermissionTable = Readonly<Record<string, Readonly<Record<string, Pe
 
 /** Keeps what was asked before the work, and how it ended. */
 export type Audited = <T>(verb: string, target: string | undefined, work: () => Promise<T>) => Promise<T>;
-
-/** The same handle, by the name that it has in the table of permissions; what its caller may not do fails with FORBIDDEN. */
-export type GiveHandle = <Handle extends object>(name: string, handle: Handle) => Handle;
 
 const forbidden = (verb: string, message: string, details: object): PerdureError =>
   new PerdureError('FORBIDDEN', message, { details: { verb, ...details } });

@@ -6,11 +6,11 @@ import { newId, type RunId } from '../../schema/ids.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { CallerAccess, FollowAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { cancelRun } from './cancel.ts';
-import { type AdmittedRun, type Run, runHandle } from './runs.ts';
+import { type AdmittedRun, type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
 /** Text, or parts: text and files with their bytes as base64. */
 export type SendInput = string | readonly z.input<typeof UserPart>[];
@@ -46,7 +46,7 @@ const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
 
 /** What is under way when the input is admitted, and nothing that came after it: repeated by its key, it may have had its turn. */
-const interrupt = async (scope: Scope, key: SessionKey, admitted: RunId): Promise<void> => {
+const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);
   if (!run || !queue.some((input) => input.run === admitted)) return;
   await cancelRun(scope, key, run.id).catch((error) => {
@@ -56,7 +56,7 @@ const interrupt = async (scope: Scope, key: SessionKey, admitted: RunId): Promis
 
 /** Stores the input and makes the run that will answer it, in one: what is acknowledged here will be worked on. */
 export const admitInput = async (
-  scope: Scope,
+  scope: WriteAccess & FollowAccess & CallerAccess,
   key: SessionKey,
   input: SendInput,
   { idempotencyKey, policy = defaultPolicy, notBefore }: Admission = {},
@@ -87,7 +87,7 @@ export const admitInput = async (
 
 /** The same for callers, who follow the run, and whose keys are not the runtime's own. */
 export const sendInput = async (
-  scope: Scope,
+  scope: RunHandleAccess & CallerAccess,
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},

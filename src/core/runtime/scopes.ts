@@ -6,7 +6,7 @@ import { CallsUnderWay } from '../access/calls-under-way.ts';
 import { guardWith } from '../access/guard.ts';
 import { type Identity, ParsedIdentity } from '../access/identity.ts';
 import { Previews } from '../engine/previews.ts';
-import type { Scope, Timing } from '../engine/scope.ts';
+import type { Timing } from '../engine/scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from '../engine/session-folds.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
@@ -20,6 +20,7 @@ import type { Secret } from '../session/redaction/redact.ts';
 import type { MasterKeySource } from '../vault/master-key.ts';
 import { Vaults } from '../vault/vaults.ts';
 import { permissions } from './permissions.ts';
+import type { Scope } from './scope.ts';
 
 export const Timings = z.strictObject({
   modelBackoffMs: z.number().nonnegative().default(1000),

@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { WriteAccess } from '../engine/scope.ts';
 import { type FoldReading, readHead, writeDecision } from '../engine/session-writer.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -18,12 +18,12 @@ const stateNotCommitted = (key: SessionKey): PerdureError =>
  * refused and no tool is run any more.
  */
 export class Journal {
-  readonly #scope: Scope;
+  readonly #scope: WriteAccess;
   readonly #key: SessionKey;
   #epoch: number | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(scope: Scope, key: SessionKey) {
+  constructor(scope: WriteAccess, key: SessionKey) {
     this.#scope = scope;
     this.#key = key;
   }
