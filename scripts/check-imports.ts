@@ -55,7 +55,7 @@ const parts: Record<string, Part> = {
   [session]: { mayImport: [schema, ports] },
   [host]: { mayImport: [] },
   [files]: { mayImport: [schema, ports, host, `${session}redaction/redact.ts`] },
-  [engine]: { mayImport: below, mayImportTypes: [`${core('access')}guard.ts`] },
+  [engine]: { mayImport: below },
   [core('access')]: room(),
   [core('vault')]: room(),
   [core('webhooks')]: room('access', 'vault'),

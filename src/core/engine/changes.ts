@@ -6,7 +6,7 @@ import { parseInput } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
 import { endAtOnce } from './end-at-once.ts';
 import { Following } from './events.ts';
-import type { Scope } from './scope.ts';
+import type { FollowAccess, WriteAccess } from './scope.ts';
 
 /** `after` is a time of change in ms since 1970: what changed from then on is told first. */
 export type ChangesOptions = z.input<typeof Following>;
@@ -37,9 +37,11 @@ class Heads {
   }
 }
 
+type ChangesAccess = Pick<FollowAccess & WriteAccess, 'store' | 'workspace' | 'clock' | 'closing'>;
+
 /** Each session that changes from now on, or from `after` on, its newest head alone. */
 export const readChanges = (
-  scope: Pick<Scope, 'store' | 'workspace' | 'clock' | 'closing'>,
+  scope: ChangesAccess,
   options: ChangesOptions = {},
 ): AsyncGenerator<SessionChange, void, void> => {
   const { after = scope.clock.now(), signal } = parseInput('the query', Following, options);
@@ -47,7 +49,7 @@ export const readChanges = (
 };
 
 async function* untilClosed(
-  scope: Parameters<typeof readChanges>[0],
+  scope: ChangesAccess,
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
@@ -60,7 +62,7 @@ async function* untilClosed(
 }
 
 async function* followChanges(
-  { store, workspace, clock }: Parameters<typeof readChanges>[0],
+  { store, workspace, clock }: ChangesAccess,
   after: number,
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {

@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventDraft } from '../../schema/event.ts';
-import { appendDrafts, onTopOf } from '../engine/append-drafts.ts';
-import { refusal } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
-import { untilItLands } from '../engine/until-it-lands.ts';
+import type { AgentAccess, LogAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
+import { writeDecision } from '../engine/session-writer.ts';
 import { makePlace, placeHere, type WorktreePlace } from '../files/disk/place.ts';
 import { tryLock } from '../files/disk/place-lock.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -16,35 +13,27 @@ import { type FilesWriter, RunFiles } from './run-files.ts';
 const lookMs = 50;
 
 /** Writes the changes of a person's folder to the log while no run does it. */
-const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
-  const { folds } = scope;
-  const decide: FilesWriter['decide'] = (decideOn) =>
-    untilItLands(key, async () => {
-      const fold = await folds.head(key);
-      const drafts: readonly EventDraft[] = decideOn(fold) ?? [];
-      if (drafts.length === 0) return { as: [] };
-      const written = await appendDrafts(scope, key, drafts, {
-        writer: { kind: 'outside' },
-        ...onTopOf(fold),
-        whileStatus: statusesThatAllow('commit'),
-      });
-      if ('events' in written) {
-        folds.advance(key, fold, written);
-        return { as: written.events };
-      }
-      folds.forget(key);
-      const { outcome } = written;
-      if (outcome.outcome !== 'conflict') throw refusal(key, outcome, { drafts, command: 'commit' });
-      return undefined;
+const outsideWriter = (scope: WriteAccess, key: SessionKey): FilesWriter => {
+  const fold = () => scope.folds.head(key);
+  const decide: FilesWriter['decide'] = async (decideOn) => {
+    const { events } = await writeDecision(scope, key, {
+      read: async () => ({ fold: await fold() }),
+      decide: (newest) => ({ drafts: decideOn(newest) ?? [], command: 'commit' }),
     });
-  return { key, fold: () => folds.head(key), decide, record: (...drafts) => decide(() => drafts) };
+    return events;
+  };
+  return { key, fold, decide, record: (...drafts) => decide(() => drafts) };
 };
 
 const isAtWork = ({ run, status }: SessionFold): boolean =>
   run !== undefined && run.waitingFor === undefined && status !== 'paused';
 
 /** Locks the folder. Returns undefined if a run is at work or begins meanwhile. */
-const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace): Promise<Disposable | undefined> => {
+const lockWhileIdle = async (
+  scope: LogAccess,
+  key: SessionKey,
+  place: WorktreePlace,
+): Promise<Disposable | undefined> => {
   await makePlace(place);
   while (!isAtWork(await scope.folds.head(key))) {
     const lock = await tryLock(place);
@@ -58,7 +47,10 @@ const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace
  * Records the person's changes in the log, and brings the folder to the log's files. Does nothing while a run does
  * both.
  */
-export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
+export const bringBoundFolder = async (
+  scope: WriteAccess & WorktreeAccess & AgentAccess,
+  key: SessionKey,
+): Promise<void> => {
   const fold = await scope.folds.head(key);
   if (!statusesThatAllow('commit').includes(fold.status)) return;
   const place = await placeHere(scope.data, key, fold.boundTo);

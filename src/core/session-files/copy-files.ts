@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { treeReader } from '../files/read-tree.ts';
 import { emptyTree } from '../files/tree.ts';
 import { withBlobs } from '../files/with-blobs.ts';
@@ -55,7 +55,7 @@ interface Part {
 }
 
 /** A tree that holds only the entry at a path, at that path. */
-const partOf = async (scope: Scope, root: BlobHash, path: string | undefined): Promise<Part> => {
+const partOf = async (scope: FilesAccess, root: BlobHash, path: string | undefined): Promise<Part> => {
   if (path === undefined) return { root, trees: [] };
   const place = parseFilePath(path);
   const read = treeReader(scope.blobs);
@@ -64,7 +64,7 @@ const partOf = async (scope: Scope, root: BlobHash, path: string | undefined): P
 
 /** Writes the files of a point, or only those at a path, into a new or empty folder. Does not change the store. */
 export const copyFiles = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   to: string,
   options: ListOptions = {},

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChangedFile, State } from '../../schema/state.ts';
 import { pointerOf } from '../../schema/state.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -48,7 +48,7 @@ type Change = Pick<ChangedFile, 'change' | 'from'>;
 
 /** The change as recorded in the state. */
 const recordedChange = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   path: string,
   { delta, seq }: CommitRecord,
@@ -63,7 +63,7 @@ const recordedChange = async (
 
 /** The change found by comparing the snapshots before and after. */
 const foundChange = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   { path, segments }: FilePath,
   { seq }: CommitRecord,
@@ -83,13 +83,18 @@ const foundChange = async (
 /**
  * A revert restores the entries of the state, so only the snapshot in the same append shows what happened to the files.
  */
-const revertedChange = async (scope: Scope, key: SessionKey, place: FilePath, commit: CommitRecord) => {
+const revertedChange = async (
+  scope: LogAccess & FilesAccess,
+  key: SessionKey,
+  place: FilePath,
+  commit: CommitRecord,
+) => {
   const { files } = await scope.folds.at(key, commit.seq);
   return files?.seq === commit.seq - 1 ? foundChange(scope, key, place, commit) : undefined;
 };
 
 const changeOf = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   place: FilePath,
   commit: CommitRecord,
@@ -104,7 +109,7 @@ const changeOf = async (
 
 /** The changes of one path before an event, newest first. */
 async function* versionsOf(
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   place: FilePath,
   window: { readonly includeRewound: boolean; readonly before: number },
@@ -121,7 +126,7 @@ async function* versionsOf(
 
 /** The changes of a file, newest first, followed through its renames. */
 export const historyOf = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   input: string,
   options: HistoryOptions = {},

@@ -3,7 +3,7 @@ import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
 import { type DiffPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, FilesAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import { changedFiles, type FileChange } from '../files/changes.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
@@ -43,7 +43,7 @@ interface Made {
 
 /** A tree in which some paths are replaced by those of another tree. */
 const withPathsOf = async (
-  scope: Scope,
+  scope: FilesAccess,
   root: BlobHash,
   wanted: BlobHash,
   paths: readonly FilePath[],
@@ -77,7 +77,7 @@ const withPathsOf = async (
  * changing it.
  */
 export const restoreFiles = async (
-  scope: Scope,
+  scope: WriteAccess & WorktreeAccess & AgentAccess,
   key: SessionKey,
   to: DiffPlace,
   options: RestoreFilesOptions = {},

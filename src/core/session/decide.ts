@@ -123,6 +123,15 @@ const decideAppend = (
   return { drafts, command, fact };
 };
 
+const refuseWithoutAgent = ({ session, bound }: SessionFold): void => {
+  if (bound) return;
+  throw new PerdureError(
+    'AGENT_INVALID',
+    `${session} has no agent that could answer: open it with one, or bind one; a loop of your own uses append`,
+    { details: { session } },
+  );
+};
+
 const refuseWhileBusy = ({ session, run, queue }: SessionFold, now: number): void => {
   const first = run?.id ?? queue.find(({ notBefore = 0 }) => notBefore <= now)?.run;
   if (first === undefined) return;
@@ -204,7 +213,14 @@ const refuseBeyondRoom = ({ session, queue }: SessionFold, input: PayloadOf<'inp
  * Commands that build on the state fail if it is damaged. The others stay possible, so that a rewind can leave the
  * damage.
  */
-const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind', 'files']);
+const needsState: ReadonlySet<SessionCommand['type']> = new Set([
+  'append',
+  'admit',
+  'commit',
+  'compact',
+  'bind',
+  'files',
+]);
 
 /**
  * Decides which events a command produces on this state. Pure. Throws a PerdureError that says why the command is
@@ -218,6 +234,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'append':
       return decideAppend(state, command, actor);
     case 'admit': {
+      refuseWithoutAgent(state);
       if (command.whileIdleAt !== undefined) refuseWhileBusy(state, command.whileIdleAt);
       refuseBeyondRoom(state, command.input);
       const draft: EventDraft = {

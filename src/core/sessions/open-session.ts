@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { Description, type Priority } from '../../schema/description.ts';
-import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import { Limits } from '../../schema/run.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
+import { appendRefusal } from '../engine/append-refusal.ts';
 import { FilesOption, openedFiles } from '../engine/open-files.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type ModelAccess, type WorktreeAccess, type WriteAccess } from '../engine/scope.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -40,7 +40,11 @@ const Options = Description.extend({
 /** The session that opens another for a call of its own. */
 type SessionCaller = Required<Pick<Opening, 'calledBy' | 'filesOf'>>;
 
-export const openSession = async (scope: Scope, input: OpenOptions, caller?: SessionCaller): Promise<SessionId> => {
+export const openSession = async (
+  scope: WriteAccess & WorktreeAccess & ModelAccess,
+  input: OpenOptions,
+  caller?: SessionCaller,
+): Promise<SessionId> => {
   const { agent, carryFrom, files, ...about } = parseInput('the session', Options, input);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   if (agent?.model !== undefined) await scope.models(agent.model);
@@ -50,9 +54,7 @@ export const openSession = async (scope: Scope, input: OpenOptions, caller?: Ses
   const opened = decideOpen(opening, scope.actor, await scope.secrets.redactor());
   const drafts = [...opened, ...(files ? await openedFiles(scope, key, files) : [])];
   const written = await appendDrafts(scope, key, drafts, { writer: { kind: 'outside' }, creates: {} });
-  if (!('events' in written)) {
-    throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
-  }
+  if (!('events' in written)) throw appendRefusal(key, written.outcome);
   scope.folds.advance(key, undefined, { ...written, bytes: 0 });
   return key.session;
 };
