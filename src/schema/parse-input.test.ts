@@ -45,6 +45,6 @@ test.each([
     ['status.0', 'status.1'].map((at) => `${at}: Invalid option: expected one of "open"|"closed"`),
   ],
   [{ point: { seq: 'x' } }, ['point: expected a point']],
-])('[IN1] what is wrong in one of several alternatives is told by its path: %j', (input, issues) => {
+])('[IN7] what is wrong in one of several alternatives is told by its path: %j', (input, issues) => {
   expect(issuesOf(input)).toEqual(issues);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { indexedPrefix, matchesPattern, PathPattern } from './path-pattern.ts';
 
-test('[QRY1] a pattern matches what stands at it, above it and below it', () => {
+test('[QRY7] a pattern matches what stands at it, above it and below it', () => {
   const matching = [
     ['', '/facts/a'],
     ['/**', '/facts/a'],
@@ -45,7 +45,7 @@ test('[QRY1] an index looks up what stands before the first star of the first tw
   for (const [pattern, prefix] of prefixes) expect([pattern, indexedPrefix(pattern)]).toEqual([pattern, prefix]);
 });
 
-test('[QRY1] a pattern that can match nothing, or not what it seems to, is refused', () => {
+test('[QRY7] a pattern that can match nothing, or not what it seems to, is refused', () => {
   for (const pattern of ['facts', '/**/status', '/facts/a**', '/facts/***', '/facts/a~2', '/facts/~', '/fact/a', '/']) {
     expect([pattern, PathPattern.safeParse(pattern).success]).toEqual([pattern, false]);
   }

@@ -68,7 +68,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(events.filter(({ type }) => type === 'child.ended')).toHaveLength(1);
   });
 
-  test("[SUB1] a child that waits for budget continues when its parent's budget is raised, within its own limit", async () => {
+  test("[SUB7] a child that waits for budget continues when its parent's budget is raised, within its own limit", async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker().start();
     await started.session.limit({ tokens: 17_000 });

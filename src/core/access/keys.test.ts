@@ -4,7 +4,7 @@ import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-test('[PDK1, AUD2] of a token nothing but the hash of its secret is kept, whatever is done with it', async () => {
+test('[PDK7, AUD2] of a token nothing but the hash of its secret is kept, whatever is done with it', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({ store: openMemoryStore(database) });
   const first = await runtime.keys.create({ name: 'first' });
@@ -18,7 +18,7 @@ test('[PDK1, AUD2] of a token nothing but the hash of its secret is kept, whatev
   for (const { token } of [first, rotated]) expect(JSON.stringify(kept)).not.toContain(token.split('.')[2]);
 });
 
-test('[RED6] what is kept beside the logs holds no secret either', async () => {
+test('[RED6, RED12] what is kept beside the logs holds no secret either', async () => {
   const database = newMemoryDatabase();
   const masterKey = randomBytes(32).toString('base64');
   const runtime = await openRuntime({ store: openMemoryStore(database), masterKey });

@@ -12,7 +12,7 @@ const newFile = (): string => {
 };
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '[ST10] by %s a process ends as it would have, and leaves no file that is not whole',
+  '[ST17] by %s a process ends as it would have, and leaves no file that is not whole',
   async (signal) => {
     const file = newFile();
     const script = runScript(`
@@ -32,7 +32,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('[ST10] what fails leaves none either, and what is through stays and no longer hears signals', async () => {
+test('[ST17] what fails leaves none either, and what is through stays and no longer hears signals', async () => {
   const file = newFile();
   const write = async () => writeFileSync(file, 'whole');
   const failing = withUnfinished([file], async () => {

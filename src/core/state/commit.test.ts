@@ -98,7 +98,7 @@ describe('objects that a caller holds', () => {
 });
 
 describe('a commit', () => {
-  test('[STATE2] treats undefined as absent: no change, or a removal', async () => {
+  test('[STATE8] treats undefined as absent: no change, or a removal', async () => {
     const { session, cold } = await begin();
     expect(await session.commit((draft) => Object.assign(draft.own, { x: undefined }))).toBeUndefined();
     await session.commit((draft) => Object.assign(draft.own, { x: 1 }));

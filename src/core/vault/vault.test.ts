@@ -164,7 +164,7 @@ describe('a vault', () => {
     expect(told).toContain(names.map((name) => `[secret ${name}]`).join(' '));
   });
 
-  test('[VAULT4] without a master key its verbs fail and say what to do, and nothing is appended unredacted', async () => {
+  test('[VAULT6] without a master key its verbs fail and say what to do, and nothing is appended unredacted', async () => {
     const { runtime, open } = await start(newKey());
     const locked = await open();
     await expect(locked.vault.set('a', 'long enough')).rejects.toMatchObject({
@@ -181,7 +181,7 @@ describe('a vault', () => {
     await expect(wrong.vault.set('b', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT4] what was sealed by a key that is lost can be removed, and work goes on', async () => {
+  test('[VAULT6] what was sealed by a key that is lost can be removed, and work goes on', async () => {
     const { runtime, open, store } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     await runtime.vault.set('b', 'value-of-b');
@@ -269,7 +269,7 @@ describe('a vault', () => {
 });
 
 describe('known secrets', () => {
-  test('[RED5] count at once where they are set, in other processes within a second, and nowhere after they were removed', async () => {
+  test('[RED5, RED10] count at once where they are set, in other processes within a second, and nowhere after they were removed', async () => {
     const key = newKey();
     const { runtime, open } = await start(key);
     const other = await open(key);
@@ -328,7 +328,7 @@ describe('known secrets', () => {
     expect(inspect(warnings, { depth: 9 })).not.toContain('value-of-a');
   });
 
-  test('[RED3] no idempotency key holds one', async () => {
+  test('[RED3, RED12] no idempotency key holds one', async () => {
     const { runtime } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     const session = await runtime.sessions.open();

@@ -45,7 +45,7 @@ test('[TOOL17] nothing is tried before it is asked', () => {
   expect(() => readFileSync(join(folder, 'asked'))).toThrow('ENOENT');
 });
 
-test('[TOOL17] without a sandbox a person is asked unless the author says otherwise, and all are told', async () => {
+test('[TOOL19] without a sandbox a person is asked unless the author says otherwise, and all are told', async () => {
   const { tool, asksFirst } = define({ bwrap: nowhere });
   expect(await asksFirst()).toBe(true);
   expect(tool.description).toContain('without a sandbox');

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 const place = () => ({ folder, lockFile: join(folder, 'lock') });
 
-test('[FILE28] a place has one at work; who waits too long is told what to do', async () => {
+test('[FILE48] a place has one at work; who waits too long is told what to do', async () => {
   const first = (await tryLock(place()))!;
   expect(await tryLock(place())).toBeUndefined();
   await expect(lockPlace(place(), 0)).rejects.toMatchObject({
@@ -25,7 +25,7 @@ test('[FILE28] a place has one at work; who waits too long is told what to do', 
   (await second)[Symbol.dispose]();
 });
 
-test('[FILE28] a process that was killed has no place any more', async () => {
+test('[FILE48] a process that was killed has no place any more', async () => {
   const source = `
     const { DatabaseSync } = require('node:sqlite');
     new DatabaseSync(${JSON.stringify(place().lockFile)}).exec('BEGIN EXCLUSIVE');

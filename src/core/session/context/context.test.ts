@@ -92,7 +92,7 @@ describe('an assembled context', () => {
     expect(from).toBe(2);
   });
 
-  test('[CTX2] a result that is too long is cut, names its key, and leaves the other calls of the turn', () => {
+  test('[CTX9] a result that is too long is cut, names its key, and leaves the other calls of the turn', () => {
     const huge = results('b', 'c');
     huge.content.splice(0, 1, { ...huge.content[0], output: `start${'"😀\n'.repeat(125_000)}end` } as never);
     const entries = entriesOf([user('ask'), answer('', 'a'), results('a'), answer('', 'b', 'c'), huge]);
@@ -110,7 +110,7 @@ describe('an assembled context', () => {
     }
   });
 
-  test('[CTX2] of several results the long ones share what the short ones leave, and no more', () => {
+  test('[CTX9] of several results the long ones share what the short ones leave, and no more', () => {
     const given = results('a', 'b', 'c', 'd');
     const outputs = ['x'.repeat(1000), 'x'.repeat(2000), 'x'.repeat(50_000), 'x'.repeat(90_000)];
     const content = given.content.map((part, index) => ({ ...part, output: outputs[index] }));
@@ -202,7 +202,7 @@ describe('an assembled context', () => {
     expect(results).toMatchObject([{ output: 'first' }, { output: 'second' }, { outcome: 'interrupted' }]);
   });
 
-  test('[IN4] a file counts with what it costs a model', () => {
+  test('[IN9] a file counts with what it costs a model', () => {
     const tokensOf = (mediaType: string, bytes: number) =>
       estimateTokens({
         id: newId('msg'),

@@ -24,7 +24,7 @@ const full = {
 test.each([
   ['the state', { began: began(full), compaction: undefined }],
   ['what was compacted', { began: began({}), compaction }],
-])('[CTX2] %s takes a quarter of the tokens that are left, and says how to recall the rest', (_, parts) => {
+])('[CTX11] %s takes a quarter of the tokens that are left, and says how to recall the rest', (_, parts) => {
   const least = textTokens(systemText(parts, 0));
   const notes = 20;
   for (const spare of [100, 1000, 10_000]) {

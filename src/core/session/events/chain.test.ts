@@ -103,7 +103,7 @@ describe('the hash chain', () => {
     );
   });
 
-  test('[HASH1] before the first event stand 32 zero bytes', () => {
+  test('[HASH5] before the first event stand 32 zero bytes', () => {
     expect(hex(genesisHash)).toBe('00'.repeat(32));
   });
 
@@ -160,7 +160,7 @@ describe('the hash chain', () => {
     }
   });
 
-  test('[HASH4] a missing event is named, and why one cannot be read is told', () => {
+  test('[HASH6] a missing event is named, and why one cannot be read is told', () => {
     expect(linkProblem(log[0]!, log[2]!)).toBe('event 2 is missing');
     expect(linkProblem(log[0]!, { ...log[1]!, body: { kind: 'damaged', reason: 'it is gone' } })).toBe('it is gone');
   });

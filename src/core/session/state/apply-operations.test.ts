@@ -29,7 +29,7 @@ describe('an RFC 6902 patch', () => {
     );
   });
 
-  test('[IN6] copies that double what they copy are refused before they fill the memory', () => {
+  test('[IN10] copies that double what they copy are refused before they fill the memory', () => {
     const doubling: PatchOperation[] = Array.from({ length: 60 }, (_, at) => ({
       op: 'copy',
       from: '/a',

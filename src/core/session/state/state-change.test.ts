@@ -254,7 +254,7 @@ describe('a change of the state', () => {
     expect(refused.message).not.toContain('/facts/k5');
   });
 
-  test('[STATE2] a change of ten thousand entries takes no more for each than one of few', () => {
+  test('[STATE9] a change of ten thousand entries takes no more for each than one of few', () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `id-${index}`);
     const { state, delta } = changeState(emptyState, (draft) => {
       for (const id of ids) draft.facts[id] = id;
