@@ -152,7 +152,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       );
     });
 
-    test('[PDK1] a key authenticates its member in every process, and its secret is stored nowhere', async () => {
+    test('[PDK1, PDK7] a key authenticates its member in every process, and its secret is stored nowhere', async () => {
       const { workspace, scoped, key, token } = await withKey({ name: 'laptop' });
       expect(key).toEqual({ id: key.id, member: 'ann', name: 'laptop', role: 'admin', createdAt: now });
       expect(token).toMatch(new RegExp(`^pdk_${workspace}\\.${key.id}\\.[\\w-]{43}$`));

@@ -19,7 +19,7 @@ test.each([
   ['contents above the size limit', { contents: 2, mebibytes: 400 }],
   ['many contents', { contents: 16, mebibytes: 32 }],
 ])(
-  '[BUN6, BUN11, HTTP14, HTTP26] a bundle of some kilobytes that expands to %s takes bounded memory and delays no other request',
+  '[BUN6, HTTP14] a bundle of some kilobytes that expands to %s takes bounded memory and delays no other request',
   async (_, bomb) => {
     const server = await ServerProcess.start();
     const body = await bundleBomb(bomb);

@@ -207,7 +207,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
   );
 
   test.each(Object.entries(hostileFiles))(
-    '[BUN10] a bundle whose files have %s is rejected as a whole',
+    '[BUN4, BUN10] a bundle whose files have %s is rejected as a whole',
     async (_, [events, blobs]) => {
       const { sessions } = runtime.as({ workspace: 'hostile-files', member: 'ann', role: 'admin' });
       const importing = sessions.import(whole(madeBundle(events, blobs).bytes));

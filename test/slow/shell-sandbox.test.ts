@@ -302,7 +302,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(output).toContain('HOME=/tmp\n');
   });
 
-  test('[TOOL17] with a sandbox no approval is requested', async () => {
+  test('[TOOL19] with a sandbox no approval is requested', async () => {
     const asksFirst = async (options: ShellOptions = {}): Promise<boolean> =>
       (await defineShellTool(options).approvalFor({ command: 'true' }, { state: emptyState })) !== undefined;
     expect(await asksFirst()).toBe(false);

@@ -115,6 +115,17 @@ describe('an adoption', () => {
       expect(await grandchild.adopt(beside)).toMatchObject(takes);
     });
 
+    test('[ADO3] an entry is compared from the newest 32 adoptions of the branch, and before them from the fork', async () => {
+      const { session, branch } = await adopted();
+      await set(session, { f: 'ours' });
+      const baseAfterAdoption = async (number: number) => {
+        await set(branch, { f: `theirs ${number}`, number });
+        return (await session.adopt(branch)).conflicts[0]?.base;
+      };
+      for (let number = 2; number <= 33; number++) expect([number, await baseAfterAdoption(number)]).toEqual([number, 2]);
+      expect(await baseAfterAdoption(34)).toBe(1);
+    });
+
     test('[ADO3] changes from a third branch count as made here', async () => {
       const session = await open();
       await set(session, { f: 1 });
