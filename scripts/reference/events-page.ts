@@ -108,7 +108,7 @@ export const eventsPage: Page = {
         ['`hash`', '`string`', 'As below, in hexadecimal digits.'],
       ]),
       '## The hash',
-      '`hash = SHA-256(previous hash ‖ header ‖ SHA-256(salt ‖ payload bytes))`, over the bytes as they are stored. The header is `perdure.event.1` and session, seq, at, turn, run, type, version and actor, each followed by a line feed. What must hold is in [SPEC](../../SPEC.md#hashes) (HASH1 to HASH4), why it is so in [the decision on it](../decisions/0002-the-hash-header.md); `perdure verify` computes it again.',
+      '`hash = SHA-256(previous hash ‖ header ‖ SHA-256(salt ‖ payload bytes))`, over the bytes as they are stored. The header is `perdure.event.1` and session, seq, at, turn, run, type, version and actor, each followed by a line feed. What must hold is in [SPEC](../../SPEC.md#hashes) (HASH1 to HASH7), why it is so in [the decision on it](../decisions/0002-the-hash-header.md); `perdure verify` computes it again.',
       '## Who may write',
       'A *fact* lands at any head. A *decision* names the head it was decided on, and is decided again when that has moved. A *run* writes by the epoch that it holds, and is fenced when another has taken the session over; *outside* are people and clients, who may not write `run.*`, `tool.*` and `model.*`. The rules are LOG4 and WR1 to WR4 of [SPEC](../../SPEC.md#writers).',
       ...families.flatMap(([name, members]) => [`## ${name}`, ...members.map(section)]),

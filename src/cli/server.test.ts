@@ -172,7 +172,7 @@ test('[CLIR10] waiting for a run that no worker claims prints a note that says h
   expect(one.text().match(/no worker/g)).toHaveLength(1);
 }, 60_000);
 
-test('[CLIR10] detaching from an input that no worker claims says that it waits, and so does a retry', async () => {
+test('[CLIR10, CLIR20] detaching from an input that no worker claims says that it waits, and so does a retry', async () => {
   const { afar, runtime } = await start({}, { hasWorker: false });
   const err = recorder(Number.POSITIVE_INFINITY);
   let leave: ((how: 'interrupt' | 'leave') => void) | undefined;
@@ -257,7 +257,7 @@ test('[CLIENT8] a chat works over a server, line by line', async () => {
   expect((await afar(['show', id])).out).toContain('paused');
 }, 60_000);
 
-test('[CLIENT8] commands that need the store itself are refused before any request', async () => {
+test('[CLIENT15] commands that need the store itself are refused before any request', async () => {
   const { url, keys } = await start();
   const call = (...argv: readonly string[]) => callCli(argv, { env: { PERDURE_KEY: keys.admin, PERDURE_SERVER: url } });
   const local = [
@@ -291,7 +291,7 @@ test('[CLIENT8] commands that need the store itself are refused before any reque
   });
 }, 60_000);
 
-test('[CLIENT8, CLI13] store options are refused with a server, whether the option or the environment names it, and nothing changes', async () => {
+test('[CLIENT14, CLI26] store options are refused with a server, whether the option or the environment names it, and nothing changes', async () => {
   const { url, keys, runtime } = await start();
   const env = { PERDURE_KEY: keys.admin };
   const columns = Number.POSITIVE_INFINITY;
@@ -330,7 +330,7 @@ test('[CLIENT8, CLI13] store options are refused with a server, whether the opti
   expect((await runtime.sessions.list()).sessions).toEqual([]);
 }, 60_000);
 
-test('[CLIENT8] serve ignores PERDURE_SERVER', async () => {
+test('[CLIENT14] serve ignores PERDURE_SERVER', async () => {
   const served = await callCli(['serve', '--port', '0'], {
     env: { PERDURE_SERVER: 'http://127.0.0.1:1' },
     folder: await newFolder(),
@@ -339,7 +339,7 @@ test('[CLIENT8] serve ignores PERDURE_SERVER', async () => {
   expect(served).toMatchObject({ code: 8, err: expect.stringContaining('the store was opened') });
 });
 
-test('[CLIENT8] a background worker of an explicit store does not inherit PERDURE_SERVER', async () => {
+test('[CLIENT14] a background worker of an explicit store does not inherit PERDURE_SERVER', async () => {
   const started: unknown[] = [];
   const store = `sqlite:${newSqliteFile()}`;
   const sent = await callCli(['send', '--new', 'hi', '--detach', '--store', store], {
@@ -351,7 +351,7 @@ test('[CLIENT8] a background worker of an explicit store does not inherit PERDUR
   expect(started).toEqual([{ PERDURE_STORE: store, PERDURE_WORKSPACE: 'local' }]);
 });
 
-test('[CLIENT9] the key comes from the environment or a private file, and is never shown', async () => {
+test('[CLIENT9, CLIENT16] the key comes from the environment or a private file, and is never shown', async () => {
   const { url, keys, afar } = await start();
   const file = join(await newFolder(), 'key');
   await writeFile(file, `${keys.viewer}\n`, { mode: 0o600 });

@@ -91,7 +91,7 @@ test('[CLI1] an error about an impossible folder says in words what is in its pl
   }
 });
 
-test('[CLI1] an error about an impossible file says in words what is in its place', async () => {
+test('[CLI16] an error about an impossible file says in words what is in its place', async () => {
   const { file, full, circle } = obstacles();
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open'])).out.trim();
@@ -146,7 +146,7 @@ test.each([
   ['send - hello', '--file', 'file'],
   ['artifacts -', '--keep', 'file'],
   ['ls', '--key-file', 'file'],
-])('[CLI1] an empty name is refused: %s %s', async (call, option, what) => {
+])('[CLI16] an empty name is refused: %s %s', async (call, option, what) => {
   const name = option === '-o' ? '--output' : option;
   expect(await callCli([...call.split(' '), option, ''], { columns })).toMatchObject({
     code: 2,

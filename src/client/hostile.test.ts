@@ -67,7 +67,7 @@ test('[CLIENT5] reads and requests with an idempotency key are retried after a b
   expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(2);
 });
 
-test('[CLIENT5, KEY1] a retry sends the original body, even if the caller has changed the object meanwhile', async () => {
+test('[CLIENT5, KEY5] a retry sends the original body, even if the caller has changed the object meanwhile', async () => {
   const bodies: string[] = [];
   const output = { v: 1 };
   const bytes = Buffer.from('one');
@@ -109,7 +109,7 @@ test('[CLIENT5] https to a server that speaks plain HTTP fails with the advice t
   });
 });
 
-test('[CLIENT5] a change without an idempotency key is sent once, and its error says that the outcome is unknown', async () => {
+test('[CLIENT12, CLIENT13] a change without an idempotency key is sent once, and its error says that the outcome is unknown', async () => {
   const { client, asked } = await startServer((request) => request.socket.destroy());
   const unknown = {
     code: 'SERVER_UNAVAILABLE',
@@ -119,7 +119,7 @@ test('[CLIENT5] a change without an idempotency key is sent once, and its error 
   expect(asked).toHaveLength(1);
 });
 
-test('[CLIENT5] updates and removals are retried under one idempotency key each', async () => {
+test('[CLIENT5, CLIENT12] updates and removals are retried under one idempotency key each', async () => {
   const { client, session, asked } = await startServer((request, response, count) => {
     if (count % 2 === 1) return request.socket.destroy();
     return json(response, {});
@@ -155,7 +155,7 @@ test('[CLIENT5] a problem of the server itself is not retried, but a busy server
   expect(asked).toHaveLength(3);
 });
 
-test('[CLIENT5] a streamed body is sent once, even when the server was too busy to read it', async () => {
+test('[CLIENT13] a streamed body is sent once, even when the server was too busy to read it', async () => {
   const { client, asked } = await startServer((_, response) =>
     problem(response, 429, 'RATE_LIMITED', { 'retry-after': '0' }),
   );
@@ -256,7 +256,7 @@ test('[CLIENT4] a stream that breaks, even within a frame, resumes after the las
   expect(asked.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '2', '2', '2', '3', '3']);
 });
 
-test('[CLIENT4] a stream ends when the server refuses it or reports a damaged log', async () => {
+test('[CLIENT11] a stream ends when the server refuses it or reports a damaged log', async () => {
   const { session, asked } = await startServer((_, response, count) => {
     if (count <= 3)
       return problem(
@@ -273,7 +273,7 @@ test('[CLIENT4] a stream ends when the server refuses it or reports a damaged lo
   expect(asked).toHaveLength(4);
 });
 
-test('[CLIENT4] a stream reconnects when the server falls silent', async () => {
+test('[CLIENT11] a stream reconnects when the server falls silent', async () => {
   const { url, asked } = await startServer((_, response, count) => frames(response, { seq: count }));
   const all = follow(transportTo({ url, key }), '/v1/events', { silentMs: 100 });
   const ids: (string | undefined)[] = [];

@@ -40,6 +40,17 @@ describe('a message', () => {
   });
 
   test.each([
+    ['system', text],
+    ['user', text],
+    ['assistant', text],
+    ['tool', result],
+  ])('[IN10] of the role %s has at most 10,000 parts', (role, part) => {
+    const parts = (count: number) => Array.from({ length: count }, () => part);
+    expect(problemAt(role, parts(10_000))).toBeUndefined();
+    expect(problemAt(role, parts(10_001))).toBe('content');
+  });
+
+  test.each([
     ['user', text],
     ['user', file],
     ['assistant', reasoning],

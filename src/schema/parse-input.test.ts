@@ -45,6 +45,6 @@ test.each([
     ['status.0', 'status.1'].map((at) => `${at}: Invalid option: expected one of "open"|"closed"`),
   ],
   [{ point: { seq: 'x' } }, ['point: expected a point']],
-])('[IN1] a problem inside a union is reported with its path: %j', (input, issues) => {
+])('[IN7] a problem inside a union is reported with its path: %j', (input, issues) => {
   expect(issuesOf(input)).toEqual(issues);
 });

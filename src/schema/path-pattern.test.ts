@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { indexedPrefix, matchesPattern, PathPattern } from './path-pattern.ts';
 
-test('[QRY1] a pattern matches its own path, its ancestors and its descendants', () => {
+test('[QRY7] a pattern matches its own path, its ancestors and its descendants', () => {
   const matching = [
     ['', '/facts/a'],
     ['/**', '/facts/a'],
@@ -45,7 +45,7 @@ test('[QRY1] the index prefix is the part of the first two names before the firs
   for (const [pattern, prefix] of prefixes) expect([pattern, indexedPrefix(pattern)]).toEqual([pattern, prefix]);
 });
 
-test('[QRY1] a pattern that is misleading or can match nothing is rejected', () => {
+test('[QRY7] a pattern that is misleading or can match nothing is rejected', () => {
   for (const pattern of ['facts', '/**/status', '/facts/a**', '/facts/***', '/facts/a~2', '/facts/~', '/fact/a', '/']) {
     expect([pattern, PathPattern.safeParse(pattern).success]).toEqual([pattern, false]);
   }

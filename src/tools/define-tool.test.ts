@@ -22,7 +22,7 @@ test.each([
   ['trusted', { trusted: 'yes' }],
   ['execute', { execute: undefined }],
   ['reconcile', { reconcile: 'ask' }],
-])('[IN1] a tool with an invalid %s is rejected: %o', (field, part) => {
+])('[IN8] a tool with an invalid %s is rejected: %o', (field, part) => {
   expect(() => defined(part)).toThrow(
     expect.objectContaining({ code: 'TOOL_INVALID', message: expect.stringContaining(field) }),
   );

@@ -58,7 +58,9 @@ const check = async (session: Session, folder: string): Promise<void> => {
 };
 
 describe.each(storeKinds)('runs on %s', (kind) => {
-  test('[RUN10, CTX1] when a worker dies at any event, another worker finishes the run', async ({ onTestFinished }) => {
+  test('[RUN10, CTX1, RUN26] when a worker dies at any event, another worker finishes the run', async ({
+    onTestFinished,
+  }) => {
     const { address, remove } = await newStorePlace(kind);
     onTestFinished(remove);
     const folder = await mkdtemp(join(tmpdir(), 'perdure-run-'));

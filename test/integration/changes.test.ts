@@ -68,7 +68,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
   });
 });
 
-test('[WAKE5] give a slow reader only the newest head of each session', async () => {
+test('[WAKE10] give a slow reader only the newest head of each session', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const sessions = await Promise.all(Array.from({ length: 3 }, () => runtime.sessions.open()));
   const changes = runtime.changes({ after: 0 });
@@ -86,7 +86,7 @@ test('[WAKE5] give a slow reader only the newest head of each session', async ()
   await runtime.close();
 });
 
-test('[WAKE5] fall back to the listing when the buffer is full, so that no change is missed', async () => {
+test('[WAKE10] fall back to the listing when the buffer is full, so that no change is missed', async () => {
   const beside = openMemoryStore();
   let tell: (session: never, seq: number) => void = () => undefined;
   const store = overrideStore(beside, {
@@ -111,7 +111,7 @@ test('[WAKE5] fall back to the listing when the buffer is full, so that no chang
   await runtime.close();
 });
 
-test('[WAKE5] a reader that stops anywhere and resumes from that time misses nothing, however long it took', async () => {
+test('[WAKE9] a reader that stops anywhere and resumes from that time misses nothing, however long it took', async () => {
   let time = 1_800_000_000_000;
   const runtime = await openRuntime({ store: openMemoryStore(), clock: { now: () => time } });
   const sessions = [await runtime.sessions.open(), await runtime.sessions.open(), await runtime.sessions.open()];

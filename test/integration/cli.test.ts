@@ -162,7 +162,7 @@ describe('bundles', () => {
     expect(readdirSync(cwd).filter((name) => name.includes('part'))).toEqual([]);
   });
 
-  test('[CLI1, CLI4, BUN2, BUN3, FAULT3] a failed export or import leaves nothing behind', async () => {
+  test('[CLI1, CLI4, CLI18, BUN2, BUN3, FAULT3] a failed export or import leaves nothing behind', async () => {
     const id = await makeSession();
     await said(['export', id, '-o', 'good.perdure']);
     const good = readFileSync(join(cwd, 'good.perdure'));
@@ -305,7 +305,7 @@ describe('invalid calls and faults', () => {
     expect(await said(['show', id])).toContain('a \ufffd b');
   });
 
-  test('[CLI1, CLI3, FAULT1] an unreachable database is reported without its password', async () => {
+  test('[CLI1, CLI3, FAULT1, CLI18] an unreachable database is reported without its password', async () => {
     const store = 'postgres://ann:s3cr3t@127.0.0.1:1/app';
     const { code, out, err } = await callPerdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
     expect({ code, out }).toEqual({ code: 8, out: '' });
@@ -355,7 +355,7 @@ describe('terminals and pipes', () => {
     expect({ code, problem }).toEqual({ code: 0, problem: '' });
   });
 
-  test('[CLI14] colours follow NO_COLOR, FORCE_COLOR, TERM and pipes', async () => {
+  test('[CLI29] colours follow NO_COLOR, FORCE_COLOR, TERM and pipes', async () => {
     await makeSession();
     const [plain, forced, refused, both, error] = await Promise.all([
       runPerdure(['ls'], { cwd }),

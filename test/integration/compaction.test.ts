@@ -43,7 +43,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
     expect((await session.context()).system).toContain('host: localhost');
   });
 
-  test('[CTX5] compaction keeps the transcript whole, puts a summary into the context, and every evicted key can be recalled', async () => {
+  test('[CTX5, CTX12] compaction keeps the transcript whole, puts a summary into the context, and every evicted key can be recalled', async () => {
     const session = await runtime.sessions.open();
     for (let number = 1; number <= 10; number++) await turn(session, number);
     const transcript = await session.transcript();
@@ -64,7 +64,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
     await expect(session.recall('nonsense')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
-  test('[CTX5] a second compaction continues from the first, and a rewind before it undoes it', async () => {
+  test('[CTX13] a second compaction continues from the first, and a rewind before it undoes it', async () => {
     const session = await runtime.sessions.open();
     for (let number = 1; number <= 6; number++) await turn(session, number);
     await session.compact({ keepTurns: 2 });

@@ -49,7 +49,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     return { session, run, release: released.resolve };
   };
 
-  test('[FORK3, QRY3] a call in flight at a fork point is interrupted in the fork, and keeps its outcome in its own session', async () => {
+  test('[FORK3, QRY9] a call in flight at a fork point is interrupted in the fork, and keeps its outcome in its own session', async () => {
     const { session, run, release } = await startHolding();
     const fork = await session.fork();
     const branches = [fork, await fork.fork(), await session.fork()];
@@ -67,7 +67,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     expect(await statuses(await fork.fork())).toEqual(['ok', 'interrupted']);
   });
 
-  test('[REW2, QRY3] a call that a rewind cut off is interrupted, but completed in queries that include abandoned events', async () => {
+  test('[REW2, QRY9] a call that a rewind cut off is interrupted, but completed in queries that include abandoned events', async () => {
     const { session, run, release } = await startHolding();
     release();
     await run.ended();
@@ -80,7 +80,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     expect(await statuses(before)).toEqual(['ok']);
   });
 
-  test('[QRY3] a call that ended in a later turn counts as ended even if only its own turn is queried', async () => {
+  test('[QRY8] a call that ended in a later turn counts as ended even if only its own turn is queried', async () => {
     const runtime = await openRuntime({ store: place.address });
     onTestFinished(() => runtime.close());
     const session = await runtime.sessions.open();

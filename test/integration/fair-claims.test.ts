@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { WorkspaceId } from '../../src/schema/ids.ts';
 import { newKey } from '../../src/testing/contract/contract-setup.ts';
-import { claimOf, enterSessions } from '../../src/testing/contract/queue/work-events.ts';
+import { claimAs, claimOf, enterSessions } from '../../src/testing/contract/queue/work-events.ts';
 import { openStoreAt } from '../support/stores/open-store.ts';
 import { newStorePlace, type StoreKind, storeKinds } from '../support/stores/stores.ts';
 
@@ -35,5 +36,28 @@ test.for(storeKinds)(
       for (const work of taken) await store.finish(work, { worker: 'w1', seq: work.seq });
     }
     expect(done).toEqual({ [crowd]: 148, [quiet]: 52 });
+  },
+);
+
+test.for(storeKinds)(
+  '[QUEUE17] on %s a claim that meets only workspaces at their limit returns empty, and the next one continues from there',
+  async (kind, { onTestFinished }) => {
+    const place = await newStorePlace(kind);
+    onTestFinished(place.remove);
+    const open = async () => {
+      const store = await openStoreAt(place.address);
+      onTestFinished(() => store.close());
+      return store;
+    };
+    const [store, other] = [await open(), await open()];
+    const limits = { perWorkspace: 1 };
+    const full = Array.from({ length: 130 }, (_, n) => WorkspaceId.parse(`w-${String(n).padStart(3, '0')}`));
+    await Promise.all(full.map((workspace) => enterSessions(store, workspace, 2)));
+    expect(await claimAs(store, 'w1', { limits })).toHaveLength(full.length);
+    const [free] = await enterSessions(store, WorkspaceId.parse('x'), 1);
+    // Many agents make the share of each small, so that one claim examines few workspaces.
+    const agents = Array.from({ length: 7 }, (_, n) => `agent-${n}@1`);
+    expect(await claimAs(other, 'w2', { limits, agents })).toEqual([]);
+    expect(await claimAs(other, 'w2', { limits, agents })).toEqual([free!.session]);
   },
 );

@@ -153,7 +153,7 @@ test('[FILE3] a change that keeps size and modification time is detected', async
   expect((await snapshot()).root).not.toBe(first.root);
 });
 
-test('[FILE3] unchanged files are not read again, even after a restart', async () => {
+test('[FILE41] unchanged files are not read again, even after a restart', async () => {
   const { at, path, snapshot, cache, blobs, settled } = start({ a: 'one', 'b/c': 'two' });
   await settled();
   const { root } = await snapshot();
@@ -170,7 +170,7 @@ test('[FILE3] unchanged files are not read again, even after a restart', async (
   expect(changed.cache.root.entries.get('b')).toBe(kept.root.entries.get('b'));
 });
 
-test('[FILE3] a folder is listed again once an entry was added or removed, whatever its modification time says', async () => {
+test('[FILE3, FILE41] a folder is listed again once an entry was added or removed, whatever its modification time says', async () => {
   const { at, write, remove, snapshot, cache, blobs, settled } = start({ 'a/b/one': '1', 'a/b/two': '2' });
   const past = new Date('2020-01-01');
   const putBack = () => utimesSync(at('a/b'), past, past);
@@ -313,7 +313,7 @@ test('[FILE7] existing content is in the store before it is overwritten', async 
   expect(await pathsIn(blobs, before)).toEqual(['a', 'b', 'c']);
 });
 
-test('[FILE7] a dry run reports the changes and changes nothing', async () => {
+test('[FILE42] a dry run reports the changes and changes nothing', async () => {
   const { write, snapshot, restore, list, blobs, remove, at } = start({ a: 'one', b: 'two', c: 'three', d: '4' });
   const { root } = await snapshot();
   const kept = blobs.kept.size;
@@ -346,7 +346,7 @@ test('[FILE7] a missing or damaged blob leaves the worktree untouched', async ()
   await restore(root);
 });
 
-test('[FILE7] a file written during a restore is not lost', async () => {
+test('[FILE42] a file written during a restore is not lost', async () => {
   const { write, snapshot, restore, list, blobs } = start({ a: 'one', b: 'two' });
   const { root } = await snapshot();
   write('a', 'other');
@@ -451,7 +451,7 @@ test('[FILE7] nothing is moved aside before all new content is on disk', async (
   expect(list()).toEqual(now);
 });
 
-test('[FILE8] a file that is in no snapshot blocks the whole restore until it is moved', async () => {
+test('[FILE43] a file that is in no snapshot blocks the whole restore until it is moved', async () => {
   const { at, write, snapshot, restore, list, remove } = start({ a: 'one', b: 'two', c: 'three' });
   const { root } = await snapshot();
   remove('a');
@@ -472,7 +472,7 @@ test('[FILE8] a file that is in no snapshot blocks the whole restore until it is
   expect(Object.keys(list())).toEqual(['a', 'b', 'c']);
 });
 
-test('[FILE11] a folder that becomes a link during a restore is not followed', async () => {
+test('[FILE44] a folder that becomes a link during a restore is not followed', async () => {
   const outside = newWorktree();
   outside.write('x', 'theirs');
   const { at, write, remove, link, snapshot, restore, blobs } = start({ 'dir/x': 'one', 'dir/new': 'two' });
@@ -493,7 +493,7 @@ test('[FILE11] a folder that becomes a link during a restore is not followed', a
   expect(readdirSync(at('dir'))).toEqual(['new', 'x']);
 });
 
-test('[FILE11] no snapshot and no restore follows a link, whatever its target', async () => {
+test('[FILE44] no snapshot and no restore follows a link, whatever its target', async () => {
   const outside = newWorktree();
   outside.write('secret', 'theirs');
   const { at, link, snapshot, restore, remove, write, blobs } = start({ a: 'one' });

@@ -40,7 +40,7 @@ describe.each(storeKinds)('lost projections on %s', (kind) => {
     expect(before).toMatchObject({ commits: { length: 1 }, files: { length: 1 }, calls: { length: 1 } });
   });
 
-  test('[QRY4] dropped tables are reported with how to repair them, and are rebuilt', async () => {
+  test('[QRY4, QRY10] dropped tables are reported with how to repair them, and are rebuilt', async () => {
     const session = await work('one');
     await work('two');
     const before = { one: await records('one'), two: await records('two') };

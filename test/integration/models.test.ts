@@ -265,7 +265,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(await failing()).toMatchObject({ failure: 'overflow' });
   });
 
-  test('[MODEL5] a wrong key is refused, and the message names where to set it', async () => {
+  test('[MODEL5, MODEL13] a wrong key is refused, and the message names where to set it', async () => {
     model = await open({ [keyName]: 'wrong' });
     const failure = await failing();
     expect(failure.failure).toBe('refused');

@@ -152,7 +152,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       );
     });
 
-    test('[PDK1] a key authenticates its member in every process, and its secret is stored nowhere', async () => {
+    test('[PDK1, PDK7] a key authenticates its member in every process, and its secret is stored nowhere', async () => {
       const { workspace, scoped, key, token } = await withKey({ name: 'laptop' });
       expect(key).toEqual({ id: key.id, member: 'ann', name: 'laptop', role: 'admin', createdAt: now });
       expect(token).toMatch(new RegExp(`^pdk_${workspace}\\.${key.id}\\.[\\w-]{43}$`));
@@ -175,7 +175,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(signedIn.keys.create()).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
     });
 
-    test('[PDK1] no two keys have the same secret, even for one member', async () => {
+    test('[PDK7] no two keys have the same secret, even for one member', async () => {
       const { scoped } = await withKey();
       const made = await Promise.all(Array.from({ length: 20 }, () => scoped.keys.create({ member: 'ann' })));
       expect(new Set(made.map(({ token }) => token.split('.')[2])).size).toBe(20);

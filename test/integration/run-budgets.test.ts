@@ -56,7 +56,7 @@ const answered = async ({ session }: RunsSetup): Promise<void> => {
   expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
 };
 
-test('[BUDGET1] at its token limit a run waits, once, until the limit allows the next call', async () => {
+test('[BUDGET2] at its token limit a run waits, once, until the limit allows the next call', async () => {
   const setup = await start();
   await setup.session.limit({ tokens: 500 });
   const run = await setup.session.send('Go');
@@ -71,7 +71,7 @@ test('[BUDGET1] at its token limit a run waits, once, until the limit allows the
   ]);
 });
 
-test('[BUDGET1] usage that a provider counted before its answer broke off is spent', async () => {
+test('[BUDGET3] usage that a provider counted before its answer broke off is spent', async () => {
   const model = modelAt(price);
   let isFirst = true;
   const breaking: Model = {
@@ -114,7 +114,7 @@ test('[BUDGET1] USD are reserved before a call, for the longest answer it may ge
   expect(await run.ended()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
 });
 
-test('[BUDGET1] a USD limit without a known price blocks the run with a reason', async () => {
+test('[BUDGET2] a USD limit without a known price blocks the run with a reason', async () => {
   const setup = await start(null);
   await answered(setup);
   await setup.session.limit({ usd: 100 });
@@ -141,7 +141,7 @@ test.each([
   ['tokens', { tokens: 3000 }],
   ['USD', { usd: 0.013 }],
   ['active time', { activeMs: 1000 }],
-])('[BUDGET1] spent budget stays spent after a rewind: %s', async (_, limits) => {
+])('[BUDGET3] spent budget stays spent after a rewind: %s', async (_, limits) => {
   const setup = await start();
   await answered(setup);
   await setup.session.limit(limits);

@@ -83,7 +83,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     }
   });
 
-  test('[FORK3, FORK6] a run that a fork cut off has ended there, even when the fork continues', async () => {
+  test('[FORK3, FORK9] a run that a fork cut off has ended there, even when the fork continues', async () => {
     const { session, asked, runs } = await startWithTurns();
     const fork = await session.fork({ at: { seq: asked.seq } });
     const run = await fork.run(runs[0]!.id);
@@ -93,7 +93,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect((await typesOf(run)).at(-1)).toBe('session.forked');
   });
 
-  test('[FORK6, RUN23] a rewind cancels the inputs that have not started, and their waiters learn so', async () => {
+  test('[FORK6, FORK8, RUN23] a rewind cancels the inputs that have not started, and their waiters learn so', async () => {
     const { runtime, session } = await start();
     const before = await session.send('one');
     const worker = runtime.worker();
@@ -117,7 +117,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     ]);
   });
 
-  test('[FORK6, REW2, RUN23] a retry cancels the waiting inputs, with events that followers read', async () => {
+  test('[FORK6, FORK8, REW2, RUN23] a retry cancels the waiting inputs, with events that followers read', async () => {
     const { runtime, session } = await start();
     const answered = await session.send('one');
     const worker = runtime.worker();

@@ -6,7 +6,7 @@ import { defineAgent, defineScript, defineTool, openRuntime } from '../../src/in
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
 
-test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to its new holder', async () => {
+test('[WORKER18, RUN6] a worker that slept past its lease leaves the session to its new holder', async () => {
   const store = openMemoryStore();
   const secondBegan = Promise.withResolvers<void>();
   const mayEnd = Promise.withResolvers<void>();

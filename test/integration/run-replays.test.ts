@@ -138,7 +138,7 @@ const cutOff = {
 };
 
 test.each(Object.entries(cutOff))(
-  '[REPLAY1] a run that was cancelled %s has no departure up to there',
+  '[REPLAY3] a run that was cancelled %s has no departure up to there',
   async (_, play) => {
     const session = await play();
     await session.cancel();
@@ -146,14 +146,14 @@ test.each(Object.entries(cutOff))(
   },
 );
 
-test('[REPLAY1] an unfinished run has no departure as far as it has come', async () => {
+test('[REPLAY3] an unfinished run has no departure as far as it has come', async () => {
   const session = await cutOff['at a question']();
   const replay = await session.replay({ turn: 1 });
   expect(replay).toMatchObject({ departures: [], upTo: 'under-way' });
   expect((await session.replay({ turn: 1, model: script([{ text: 'Done.' }]) })).departures).not.toEqual([]);
 });
 
-test('[REPLAY1] when an ended run would ask the model again, its end is the departure', async () => {
+test('[REPLAY3] when an ended run would ask the model again, its end is the departure', async () => {
   const { session } = await start(script([{ calls: calls('look') }, { text: 'Done.' }]), { policies: { maxSteps: 1 } });
   expect(await (await session.send('Go')).result()).toMatchObject({ error: { code: 'MAX_STEPS' } });
   const agent = defineAgent({ name: 'tester', version: 2, model: script([{ text: 'Done.' }]), tools });

@@ -85,7 +85,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     expect(server.requests).toHaveLength(3);
   });
 
-  test('[IN4] images, PDFs and text reach the provider, unsupported files are named, and the session continues', async () => {
+  test('[IN4, IN9] images, PDFs and text reach the provider, unsupported files are named, and the session continues', async () => {
     const { server, session } = await start(done, done);
     const file = (name: string, mediaType: string, bytes: string | Buffer) =>
       ({ type: 'file', name, mediaType, data: Buffer.from(bytes).toString('base64') }) as const;

@@ -219,7 +219,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).output).toBe('Port 8080 it is.');
   });
 
-  test('[RUN6] a worker that is gone is replaced, and an interrupted `once` call is reported as unknown', async () => {
+  test('[RUN6, RUN26] a worker that is gone is replaced, and an interrupted `once` call is reported as unknown', async () => {
     const { session, runtime, open } = await start(
       [
         { calls: [{ tool: 'slow', input: {} }] },
@@ -249,7 +249,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await run.result()).status).toBe('succeeded');
   });
 
-  test('[BUDGET1] at its limit a run waits, and continues when the limit is raised', async () => {
+  test('[BUDGET2] at its limit a run waits, and continues when the limit is raised', async () => {
     const { session } = await start([{ text: 'one' }]);
     await session.limit({ tokens: 10 });
     const run = await session.send('Go');
@@ -458,7 +458,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await expect(runtime.approvals.approve(unknown)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
   });
 
-  test('[REPLAY1] a turn replayed by the same agent has no departure and runs no tool', async () => {
+  test('[REPLAY1, REPLAY3] a turn replayed by the same agent has no departure and runs no tool', async () => {
     let runs = 0;
     const tally = defineTool({ name: 'tally', input: z.object({}), execute: () => `run ${++runs}` });
     const { session } = await start(

@@ -118,7 +118,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE31] a writer that names the content it saw replaces no other content', async () => {
+  test('[FILE49] a writer that names the content it saw replaces no other content', async () => {
     const session = await begin({ a: '1' });
     const there = await other.sessions.get(session.id);
     const { hash: seen } = await session.files.write('a', '1');
@@ -140,7 +140,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     await expect(session.files.write('d', 'x')).rejects.toMatchObject(conflict);
   });
 
-  test('[FILE31] concurrent writes all land', async () => {
+  test('[FILE49] concurrent writes all land', async () => {
     const session = await begin();
     const there = await other.sessions.get(session.id);
     const names = Array.from({ length: 6 }, (_, n) => `folder/${n}`);
@@ -154,7 +154,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect((await texts(there)).x).toBe('1');
   });
 
-  test('[FILE31] every call rejects hostile and ignored paths and invalid or oversized content, and nothing is written', async () => {
+  test('[FILE50] every call rejects hostile and ignored paths and invalid or oversized content, and nothing is written', async () => {
     const session = await begin({ a: '1' });
     const seq = await seqOf(session);
     const target = join(mkdtempSync(join(tmpdir(), 'perdure-hostile-')), 'to');
@@ -216,7 +216,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await branch.files.list()).toEqual([]);
   });
 
-  test("[FILE32] a fork and its parent do not see each other's later writes, and a rewind restores files", async () => {
+  test("[FILE51] a fork and its parent do not see each other's later writes, and a rewind restores files", async () => {
     const session = await begin({ a: '1' });
     await session.append([
       { role: 'user', content: 'on' },
@@ -395,7 +395,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE36, REV1] reverting an adoption reverts its files too; the revert can be reverted, and the branch adopted again', async () => {
+  test('[FILE52, REV1] reverting an adoption reverts its files too; the revert can be reverted, and the branch adopted again', async () => {
     const session = await begin({ a: '1', b: '1', gone: '1' });
     const branch = await session.fork();
     await branch.files.write('b', 'theirs');
@@ -427,7 +427,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE36, REV1] an adoption cannot be reverted after one of its files changed; reverting other commits leaves files alone', async () => {
+  test('[FILE52, REV1] an adoption cannot be reverted after one of its files changed; reverting other commits leaves files alone', async () => {
     const session = await begin({ a: '1' });
     const branch = await session.fork();
     await branch.files.write('a', 'theirs');

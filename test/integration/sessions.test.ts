@@ -307,7 +307,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await failureOf(runtime.sessions.get(theirs.id))).toMatchObject({ code: 'SESSION_NOT_FOUND' });
   });
 
-  test('[IN1, IN2, IN3, IN5, FAULT3] invalid input is rejected with its path, and nothing is written', async () => {
+  test('[IN1, IN7, IN2, IN3, IN5, FAULT3] invalid input is rejected with its path, and nothing is written', async () => {
     const session = await talk(1);
     const before = await session.summary();
     const cases: [() => Promise<unknown>, string, RegExp][] = [

@@ -74,7 +74,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await session.summary()).toEqual(before);
   });
 
-  test('[STATE2] a draft and a patch store the same minimal delta, and nothing when nothing changes', async () => {
+  test('[STATE2, STATE8] a draft and a patch store the same minimal delta, and nothing when nothing changes', async () => {
     const session = await runtime.sessions.open();
     const first = await session.commit((draft) => {
       draft.facts['a/b~c'] = { deep: [1, 2, 3] };
@@ -170,7 +170,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
   });
 
-  test('[AGT1] a changed state schema is migrated by a commit, and a version not held here is reported as unavailable', async () => {
+  test('[AGT1, AGT3] a changed state schema is migrated by a commit, and a version not held here is reported as unavailable', async () => {
     const one = defineAgent({
       name: 'coder',
       version: 1,
@@ -373,7 +373,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => session.diff({} as never, { turn: 0 }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[DIFF2] each differing entry names the commit that set it on either side, with author and reason', async () => {
+  test('[DIFF2, DIFF3] each differing entry names the commit that set it on either side, with author and reason', async () => {
     const session = await runtime.sessions.open();
     await session.append([user('which port?'), answer('8080')]);
     const set = (port: number, why: string) => session.commit((draft) => Object.assign(draft.facts, { port }), { why });
@@ -411,7 +411,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(commitOf('/facts/port', rewound)).toEqual({ before: briefOf(second!), after: briefOf(first!) });
   });
 
-  test('[DIFF2] files and counters name their calls themselves, and only the first hundred entries have their commits', async () => {
+  test('[DIFF3] files and counters name their calls themselves, and only the first hundred entries have their commits', async () => {
     const session = await runtime.sessions.open();
     await session.append(user('many'));
     const start = (await session.summary()).seq;

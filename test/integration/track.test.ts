@@ -176,7 +176,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
   });
 
-  test('[TRACK2] calls that a tracker had in flight end as interrupted when another takes over', async () => {
+  test('[TRACK6] calls that a tracker had in flight end as interrupted when another takes over', async () => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
@@ -203,7 +203,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[TRACK2, WR2] a close ends calls in flight, here or in a dead process, as interrupted', async () => {
+  test('[TRACK6, WR2] a close ends calls in flight, here or in a dead process, as interrupted', async () => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
@@ -226,7 +226,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await failureOf(tools.hang())).toMatchObject({ code: 'FENCED' });
   });
 
-  test('[TRACK3] the loop receives the outcome of a tool that has run, even if the session was rewound meanwhile', async () => {
+  test('[TRACK7] the loop receives the outcome of a tool that has run, even if the session was rewound meanwhile', async () => {
     const session = await begin();
     const rewind = () => session.rewind({ to: { turn: 1 } });
     const own = new Error('of the tool');

@@ -117,7 +117,7 @@ test('[WORKER2] workers are listed with their sessions until they end, and each 
   expect(await runtime.workers()).toEqual([]);
 });
 
-test("[WORKER2] a caller with an API key sees whether a worker has capacity, but not its machine or others' sessions", async () => {
+test("[WORKER2, WORKER17] a caller with an API key sees whether a worker has capacity, but not its machine or others' sessions", async () => {
   const { agent, open, calls, begun } = newCluster();
   const runtime = await open();
   const byKey = async (workspace: string) => {

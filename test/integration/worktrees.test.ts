@@ -73,7 +73,7 @@ test('[FILE14] a failure keeps its code on its way out of the thread, and a stor
   });
 });
 
-test('[FILE14] a failing task waits for its uploads in flight', async () => {
+test('[FILE45] a failing task waits for its uploads in flight', async () => {
   const { write, at, blobs } = start();
   for (let index = 0; index < 512; index++) write(`${index}`, `${index}`);
   write('z/node_modules/left-out', '');
@@ -90,7 +90,7 @@ test('[FILE14] a failing task waits for its uploads in flight', async () => {
   expect(blobs.puts).toBe(512);
 });
 
-test('[FILE14] a request of a finished task is rejected, and the thread continues', async () => {
+test('[FILE45] a request of a finished task is rejected, and the thread continues', async () => {
   const { write, at, blobs } = start();
   const started = Promise.withResolvers<Worker>();
   process.once('worker', started.resolve);
@@ -108,7 +108,7 @@ test('[FILE14] a request of a finished task is rejected, and the thread continue
   expect(await worktrees.snapshot(at, blobs)).toMatchObject({ root });
 });
 
-test('[FILE14] a stop waits for running tasks, including comparisons', async () => {
+test('[FILE45] a stop waits for running tasks, including comparisons', async () => {
   const { write, at, blobs } = start();
   write('a', 'one');
   const before = await worktrees.snapshot(at, blobs);

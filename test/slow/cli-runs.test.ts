@@ -147,7 +147,7 @@ const widest = (text: string): number =>
   Math.max(...text.split(/\r?\n/).map((line) => line.split('\r').at(-1)!.length));
 
 describe('configuration', () => {
-  test('[CLIR1] without a configuration there is the demo agent, which says that it is a script', async () => {
+  test('[CLIR17] without a configuration there is the demo agent, which says that it is a script', async () => {
     const { out, err } = await perdure(['agents']);
     expect(out).toMatch(/^AGENT .*\ndemo +1 +scripted\//);
     expect(err).toContain('a script, not a model');
@@ -197,7 +197,7 @@ describe('configuration', () => {
       2,
       /AGENT_INVALID.*wrong\.ts/,
     ],
-  ])("[CLIR1] %s is reported with the file's name, and no store is created", async (_, text, code, expected) => {
+  ])("[CLIR15] %s is reported with the file's name, and no store is created", async (_, text, code, expected) => {
     if (text !== undefined) configured(text, 'wrong.ts');
     const { err, ...ended } = await perdure(['send', '--new', 'hi', '--config', 'wrong.ts']);
     expect(ended.code).toBe(code);
@@ -217,7 +217,7 @@ describe('configuration', () => {
     ['imported JavaScript that ends too early', 'far.mjs', 'if (1) {\n  nothing();\n', 'far.mjs:3'],
     ['an import that perdure does not export', 'wrong.ts', `\nimport { nothing } from 'perdure';\n`, 'wrong.ts:2:10'],
     ['an error that it throws', 'wrong.ts', 'const a: number = 1;\n  nothing.at();\n', 'wrong.ts:2:3'],
-  ])('[CLIR1] %s that cannot be loaded is reported with its line', async (_, file, text, place) => {
+  ])('[CLIR15] %s that cannot be loaded is reported with its line', async (_, file, text, place) => {
     configured(`import './other.ts';`, 'wrong.ts');
     configured(`import './far.mjs';`, 'other.ts');
     configured(text, file);
@@ -288,7 +288,7 @@ describe('configuration', () => {
       `setTimeout(() => import('./late.ts'));`,
       'failed after it was loaded: SyntaxError: ',
     ],
-  ])('[CLIR1] a configuration that %s is named as the cause', async (_, text, expected) => {
+  ])('[CLIR16] a configuration that %s is named as the cause', async (_, text, expected) => {
     configured('if (1) {\n', 'late.ts');
     const agents = `[defineAgent({ name: 'a', version: 1, model: 'scripted/a' })]`;
     configured(`import { defineAgent } from 'perdure'; export default { agents: ${agents} };\n${text}`, 'wrong.ts');
@@ -308,7 +308,7 @@ describe('configuration', () => {
 });
 
 describe('send', () => {
-  test('[CLIR2] answers go to stdout and progress to stderr, and the exit code says how the run ended', async () => {
+  test('[CLIR2, CLIR18] answers go to stdout and progress to stderr, and the exit code says how the run ended', async () => {
     configured();
     const id = await newTester();
     const { code, out, err } = await perdure(['send', id, 'a fact please']);
@@ -516,7 +516,7 @@ describe('leaving a run and coming back', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'run.ended', run, payload: { status: 'succeeded' } });
   });
 
-  test('[CLIR4] attach to an idle session says so, and how to begin', async () => {
+  test('[CLIR19] attach to an idle session says so, and how to begin', async () => {
     configured();
     const id = await newTester();
     expect(await perdure(['attach', id])).toEqual({
@@ -535,7 +535,7 @@ describe('leaving a run and coming back', () => {
     expect(err).not.toContain('nothing is running');
   });
 
-  test('[CLIR4] attach works on a run that no worker has claimed', async () => {
+  test('[CLIR19] attach works on a run that no worker has claimed', async () => {
     configured();
     const id = await newTester();
     const sending = start(['send', id, 'slow one']);
@@ -550,7 +550,7 @@ describe('leaving a run and coming back', () => {
 });
 
 describe('approvals, questions, budgets, handoffs', () => {
-  test('[CLIR5, APPR1] an approval from another process lets the waiting run continue', async () => {
+  test('[CLIR5, CLIR20, APPR1] an approval from another process lets the waiting run continue', async () => {
     configured();
     const id = await newTester();
     const waiting = await perdure(['send', id, 'wipe it']);
@@ -707,7 +707,7 @@ describe('on a terminal', () => {
 });
 
 describe('chat', () => {
-  test('[CLIR7] lines from a pipe are processed one after another, and chat commands take effect', async () => {
+  test('[CLIR7, CLIR21] lines from a pipe are processed one after another, and chat commands take effect', async () => {
     configured();
     const lines = [
       'a fact',
@@ -762,7 +762,7 @@ describe('chat', () => {
     ['a run that succeeded after one that waited', 'tester', ['wipe it', 'n keep it'], 0],
     ['a waiting run', 'tester', ['hi', 'wipe it'], 4],
     ['none', 'tester', [], 0],
-  ])('[CLIR7] a chat from a pipe exits with the code of its last run: %s', async (_, agent, lines, code) => {
+  ])('[CLIR23] a chat from a pipe exits with the code of its last run: %s', async (_, agent, lines, code) => {
     configured();
     for (const json of [[], ['--json']]) {
       const stdin = lines.map((line) => `${line}\n`).join('');
@@ -770,7 +770,7 @@ describe('chat', () => {
     }
   });
 
-  test('[CLIR7] a chat from a pipe ends when an input is rejected, as `send` does', async () => {
+  test('[CLIR23] a chat from a pipe ends when an input is rejected, as `send` does', async () => {
     configured();
     const id = (await inOwnProcess(['open', '--agent', 'tester'])).out.trim();
     await inOwnProcess(['close', id]);
@@ -786,7 +786,7 @@ describe('chat', () => {
     }
   });
 
-  test('[CLIR7] with --json every line is an input or an answer, and every outcome is a line of JSON', async () => {
+  test('[CLIR22] with --json every line is an input or an answer, and every outcome is a line of JSON', async () => {
     configured();
     const lines = ['hi', '', 'wipe it', 'perhaps', 'n keep it', '/quit is text', 'a question', '8080'];
     const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester', '--json'], {
@@ -918,7 +918,7 @@ describe('demo', () => {
     );
   });
 
-  test('[CLIR8] names the first claim that fails and exits with 1, in JSON too', async () => {
+  test('[CLIR25] names the first claim that fails and exits with 1, in JSON too', async () => {
     const line = join(cwd, 'story', 'released.txt');
     const telling = inOwnProcess(['demo', '--in', 'story', '--json']);
     await expect.poll(() => existsSync(line), { timeout: 60_000 }).toBe(true);

@@ -97,7 +97,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-test('[DOC1] examples that are not executed say why, and no others are left out', () => {
+test('[DOC4] examples that are not executed say why, and no others are left out', () => {
   expect(commands.flatMap(({ examples }) => examples.filter(needs))).toEqual([
     'perdure chat --git https://example.org/app.git  # needs that repository',
     'perdure demo  # needs a minute',
@@ -108,7 +108,7 @@ test('[DOC1] examples that are not executed say why, and no others are left out'
   ]);
 });
 
-describe.each(commandGroups)('[DOC1] every example runs: $name', ({ name: group, commands: its }) => {
+describe.each(commandGroups)('[DOC4] every example runs: $name', ({ name: group, commands: its }) => {
   const envOf = () => ({
     PERDURE_STORE: `sqlite:${join(root, group, 'perdure.db')}`,
     PERDURE_WEBHOOKS_ALLOW_PRIVATE: '1',

@@ -103,7 +103,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
   });
 
   test.each(kind === 'sqlite' ? [`seq = ${unsafe}`, `count = ${unsafe}`, `count = ${greatest}`] : [`seq = ${unsafe}`])(
-    '[HASH4, FAULT2] a key row with %s is found',
+    '[HASH7, FAULT2] a key row with %s is found',
     async (change) => {
       await edit('keys', change, `session = '${damaged}'`);
       const found = await verifyAll();
@@ -179,7 +179,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       ...(kind === 'sqlite' ? ['updated_span = 1000000000000', `updated_span = ${greatest}`, 'updated_span = -1'] : []),
       ...(kind === 'sqlite' ? [`updated_at = ${unsafe}, updated_span = 150119987579`] : []),
     ];
-    test.each(places)('[HASH4, FAULT2] is found by verify and still listed: %s', async (change) => {
+    test.each(places)('[HASH4, HASH7, FAULT2] is found by verify and still listed: %s', async (change) => {
       await editSession(change);
       await editEvent(4, 'turn = 7');
       const found = await verifyAll();
@@ -191,7 +191,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       if (page.cursor) await sessions.list({ limit: 1, cursor: page.cursor });
     });
 
-    test('[HASH4, FOLD5] pages continue from the position in its row, and skip no session', async () => {
+    test('[HASH7, FOLD5] pages continue from the position in its row, and skip no session', async () => {
       const listed = async (): Promise<readonly string[]> => {
         const found: string[] = [];
         for (let cursor: string | undefined; ; ) {

@@ -100,7 +100,7 @@ test('[DOC1] every code block has a language that some test checks', () => {
   expect(fences).toHaveLength(2 * blocks.length);
 });
 
-test('[DOC1] blocks that are not executed say why, and no others are left out', () => {
+test('[DOC1, DOC4] blocks that are not executed say why, and no others are left out', () => {
   const left = blocks.filter(({ needs }) => needs !== undefined).map(({ file, needs }) => `${file}: ${needs}`);
   expect(left).toEqual([
     'README.md: a fresh checkout',
@@ -112,7 +112,7 @@ test('[DOC1] blocks that are not executed say why, and no others are left out', 
   ]);
 });
 
-test('[DOC1] commands contain no comments except the marks of examples, because an interactive zsh would pass them as arguments', () => {
+test('[DOC5] commands contain no comments except the marks of examples, because an interactive zsh would pass them as arguments', () => {
   const quoted = /'[^']*'|"(?:\\.|[^"\\])*"/g;
   const mark = / {2}# (needs .+|until Ctrl-C)$/;
   const lines = [...readFiles('**/*.md')]

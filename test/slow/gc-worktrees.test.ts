@@ -101,7 +101,7 @@ test.each([
     },
     /30 days/,
   ],
-])('[GC5] a worktree with %s stays, with the reason', async (_, change, why) => {
+])('[GC7] a worktree with %s stays, with the reason', async (_, change, why) => {
   const session = await archived();
   change(homeOf(session));
   const before = contentOf(session);
@@ -113,7 +113,7 @@ test.each([
   }
 });
 
-test('[GC5] files that were moved aside are removed after 30 days', async () => {
+test('[GC7] files that were moved aside are removed after 30 days', async () => {
   const session = await archived();
   const moved = join(homeOf(session), 'aside', 'moved-1');
   mkdirSync(moved, { recursive: true });
@@ -125,7 +125,7 @@ test('[GC5] files that were moved aside are removed after 30 days', async () => 
   expect(existsSync(homeOf(session))).toBe(false);
 });
 
-test('[GC5] after a crash at any step the next collection continues', async () => {
+test('[GC8] after a crash at any step the next collection continues', async () => {
   const [moved, removed, changed] = [await archived(), await archived(), await archived()];
   renameSync(homeOf(moved), `${homeOf(moved)}.leaving`);
   renameSync(homeOf(removed), `${homeOf(removed)}.gone`);
@@ -140,7 +140,7 @@ test('[GC5] after a crash at any step the next collection continues', async () =
   expect(readFileSync(join(homeOf(changed), 'files', 'mine.txt'), 'utf8')).toBe('by hand');
 });
 
-test("[GC5, FILE23] a person's folder is released when its session was closed elsewhere, and no file in it is removed", async () => {
+test("[GC9, FILE23] a person's folder is released when its session was closed elsewhere, and no file in it is removed", async () => {
   const own = join(root, 'own');
   mkdirSync(own);
   const session = await worked({ cwd: own });
@@ -170,7 +170,7 @@ test('[GC5, CLI1] the command line says which worktrees would be removed, which 
   }
 });
 
-test('[GC5] a worktree that cannot be inspected stays, and is reported', async () => {
+test('[GC7] a worktree that cannot be inspected stays, and is reported', async () => {
   const session = await archived();
   const folder = join(homeOf(session), 'files');
   await rm(folder, { recursive: true });
@@ -204,7 +204,7 @@ test('[GC5] concurrent collections remove each worktree once, and none fails', a
   expect(new Set(all.flat().map(({ session }) => session))).toEqual(new Set(sessions.map(({ id }) => id)));
 });
 
-test('[GC5] a worktree that was moved away is put back if its session is no longer archived', async () => {
+test('[GC8] a worktree that was moved away is put back if its session is no longer archived', async () => {
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
   await session.restore();

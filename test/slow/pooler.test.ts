@@ -35,7 +35,7 @@ const appender = (name: string, keys: readonly object[], count: number): string 
   await store.close();
 `;
 
-test('[ST6, WAKE1] processes behind a transaction pooler append each event once, and followers receive all hints over the second URL', async () => {
+test('[ST6, ST12, WAKE1] processes behind a transaction pooler append each event once, and followers receive all hints over the second URL', async () => {
   const store = await open();
   const keys = [newKey(), newKey(), newKey()];
   for (const key of keys) await openSession(store, key);
@@ -65,7 +65,7 @@ test('[ST6, WAKE1] processes behind a transaction pooler append each event once,
   await store.close();
 });
 
-test('[ST6] opening a store leaves no prepared statement on a shared connection', async () => {
+test('[ST12] opening a store leaves no prepared statement on a shared connection', async () => {
   const store = await open();
   await openSession(store, newKey());
   const leftBehind = await askPostgres(pooler.url, `select from pg_prepared_statements where name like 'perdure.%'`);
@@ -73,7 +73,7 @@ test('[ST6] opening a store leaves no prepared statement on a shared connection'
   await store.close();
 });
 
-test('[ST6] without a second URL the first follower causes a warning, and followers fall back to slow polling', async () => {
+test('[ST11] without a second URL the first follower causes a warning, and followers fall back to slow polling', async () => {
   const warnings: Error[] = [];
   const store = await openPostgresStore({
     url: pooler.url,

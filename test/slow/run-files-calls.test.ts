@@ -40,7 +40,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE17] a call that changes nothing records no change; a failed call records what it left', async () => {
+  test('[FILE17, FILE46] a call that changes nothing records no change; a failed call records what it left', async () => {
     const { session, turn, set, resultOf } = await startRunFiles(kind);
     await turn(() => undefined);
     expect(await eventsOf(session, 'files.snapshotted')).toEqual([]);

@@ -28,7 +28,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(existsSync(join(own, 'fork.txt'))).toBe(false);
   });
 
-  test('[FILE23] a rewind leaves the folder alone', async () => {
+  test('[FILE23, FILE51] a rewind leaves the folder alone', async () => {
     const own = await newFolder();
     const { session, turn, found, seen } = await startRunFiles(kind, { files: { cwd: own } });
     await turn(write({ 'a.txt': 'one' }));
@@ -55,7 +55,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(await resultOf('act')).toMatchObject({ status: 'failed', error: { code: 'CONFLICT' } });
   });
 
-  test.each(['closed', 'archived'])('[FILE23] a session that is %s leaves nothing in the folder', async (status) => {
+  test.each(['closed', 'archived'])('[FILE47] a session that is %s leaves nothing in the folder', async (status) => {
     const own = await newFolder();
     const bound = join(own, '.perdure', 'bound.json');
     const { session, turn, elsewhere } = await startRunFiles(kind, { files: { cwd: own } });
@@ -71,7 +71,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(readdirSync(own)).toEqual(['a.txt']);
   });
 
-  test('[FILE23] closing a session keeps what another session has put in the folder meanwhile', async () => {
+  test('[FILE23, FILE47] closing a session keeps what another session has put in the folder meanwhile', async () => {
     const own = await newFolder();
     const bound = join(own, '.perdure', 'bound.json');
     const { session } = await startRunFiles(kind, { files: { cwd: own } });
@@ -126,7 +126,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     await runtime.sessions.open({ agent, files: { cwd: own } });
   });
 
-  test('[FILE22, FILE23] the root of the file system is rejected', async () => {
+  test('[FILE22, FILE47] the root of the file system is rejected', async () => {
     const { runtime } = await startRunFiles(kind);
     for (const files of [{ cwd: '/' }, { from: '/' }]) {
       await expect(runtime.sessions.open({ files })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -134,7 +134,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(existsSync('/.perdure/bound.json')).toBe(false);
   });
 
-  test('[FILE23] a folder that contains the store is rejected', async () => {
+  test('[FILE47] a folder that contains the store is rejected', async () => {
     const folder = await newFolder();
     const runtime = await openRuntime({ store: `sqlite:${join(folder, 'perdure.db')}` });
     onTestFinished(() => runtime.close());
@@ -181,7 +181,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(await found()).toEqual({ 'a.txt': '644 one' });
   });
 
-  test("[FILE28] a run that begins while a person's folder is restored waits for the restore, and vice versa", async () => {
+  test("[FILE48] a run that begins while a person's folder is restored waits for the restore, and vice versa", async () => {
     const own = await newFolder();
     const { agent, runtime, data, session, turn, work, sessionAt, set } = await startRunFiles(kind, {
       files: { cwd: own },

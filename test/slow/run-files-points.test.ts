@@ -105,7 +105,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
   });
 
-  test('[FILE11] a link that replaces the worktree is not followed', async () => {
+  test('[FILE44] a link that replaces the worktree is not followed', async () => {
     const { session, turn, resultOf, seen } = await startRunFiles(kind);
     const elsewhere = await newFolder();
     writeFileSync(join(elsewhere, 'precious.txt'), 'mine');
@@ -139,7 +139,7 @@ describe.each(storeKinds)('the files of a point, on %s', (kind) => {
     expect((await eventsOf(session, 'files.conflicted')).map(({ payload }) => payload.paths)).toEqual([['a.txt']]);
   });
 
-  test("[FILE8] a file that is in no snapshot and in the way of a session's own files is moved beside its worktree", async () => {
+  test("[FILE43] a file that is in no snapshot and in the way of a session's own files is moved beside its worktree", async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'logs/run.log': 'small', 'b.txt': 'one' }));
     await turn(({ folder }) => {

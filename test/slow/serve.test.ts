@@ -81,7 +81,7 @@ test('[START2] serve moves to the next port when the default port is taken and s
   expect((await stat(kept)).mode & 0o777).toBe(0o600);
 });
 
-test('[OBS1, OBS2, OBS3] it logs requests without the key, counts them, and sends spans to the configured receiver', async () => {
+test('[OBS1, OBS2, OBS3, OBS4] it logs requests without the key, counts them, and sends spans to the configured receiver', async () => {
   const collector = await startCollector();
   const cwd = await newFolder();
   const child = startPerdure(['serve', '--json', '--port', '0'], {

@@ -111,7 +111,7 @@ const attacks = (host: (...names: string[]) => string): Readonly<Record<string, 
 });
 
 describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux only)', () => {
-  test('[TOOL14] a command reaches nothing of the host', async () => {
+  test('[TOOL14, TOOL18] a command reaches nothing of the host', async () => {
     const { host, run, file, expectUntouched } = await start();
     symlinkSync(host('data/perdure.db'), file('planted'));
     const tried = Object.entries(attacks(host)).map(([name, command]) => `echo '## ${name}'; (${command})`);
@@ -140,7 +140,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(other.output).not.toMatch(/npmrc|kept|^x/m);
   });
 
-  test('[TOOL14] a command cannot connect to the host, unless the author allows it', async () => {
+  test('[TOOL18] a command cannot connect to the host, unless the author allows it', async () => {
     const { host, run, file } = await start({ readable: [process.execPath] });
     const [loopback, abstract] = [
       await listen(createServer(), 0),
@@ -158,7 +158,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(existsSync(file('x'))).toBe(false);
   });
 
-  test('[TOOL14] a command sees and signals only its own processes', async () => {
+  test('[TOOL18] a command sees and signals only its own processes', async () => {
     const { host, run, tool, contextOf } = await start();
     const sibling = useTool(
       tool,
@@ -302,7 +302,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(output).toContain('HOME=/tmp\n');
   });
 
-  test('[TOOL17] with a sandbox no approval is requested', async () => {
+  test('[TOOL19] with a sandbox no approval is requested', async () => {
     const asksFirst = async (options: ShellOptions = {}): Promise<boolean> =>
       (await defineShellTool(options).approvalFor({ command: 'true' }, { state: emptyState })) !== undefined;
     expect(await asksFirst()).toBe(false);

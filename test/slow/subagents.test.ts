@@ -54,7 +54,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     return opened?.type === 'child.opened' ? runtime.sessions.get(opened.payload.session) : undefined;
   };
 
-  test('[SUB1] a subagent works in its own session, its usage counts in the parent, and both use one worker slot', async () => {
+  test('[SUB1, SUB7] a subagent works in its own session, its usage counts in the parent, and both use one worker slot', async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker({ concurrency: 1, session: started.session.id }).start();
     const result = await (await started.session.send('Go')).result();
@@ -68,7 +68,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(events.filter(({ type }) => type === 'child.ended')).toHaveLength(1);
   });
 
-  test("[SUB1] a child that waits for budget continues when its parent's budget is raised, within its own limit", async () => {
+  test("[SUB7] a child that waits for budget continues when its parent's budget is raised, within its own limit", async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker().start();
     await started.session.limit({ tokens: 17_000 });
@@ -334,7 +334,7 @@ test("[SUB2] a call that times out ends its child, and the child's usage counts"
   expect(ends).toHaveLength(1);
 });
 
-test("[SUB1] a child's usage counts once, even if the worker dies before the call has its result", async () => {
+test("[SUB7] a child's usage counts once, even if the worker dies before the call has its result", async () => {
   const { session, open } = await family({ text: 'Found.' });
   let hasFailed = false;
   const runtime = await open((store) => ({

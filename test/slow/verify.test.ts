@@ -85,7 +85,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     'a turn without its mark': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
   };
   test.each(Object.entries(besideTheLog))(
-    '[HASH4, FOLD5, QRY4] %s is found, and repaired from the log',
+    '[HASH4, HASH7, FOLD5, QRY4, QRY11] %s is found, and repaired from the log',
     async (_, { change, seq }) => {
       const { sessions } = runtime.as({ workspace: `beside-${++places}`, member: 'ann', role: 'admin' });
       const session = await talk(sessions);
@@ -125,7 +125,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     }
   });
 
-  test.each(['seq = 99', 'seq = 1', 'count = 9'])('[HASH4] a key whose row has %s is found', async (change) => {
+  test.each(['seq = 99', 'seq = 1', 'count = 9'])('[HASH7] a key whose row has %s is found', async (change) => {
     const fork = await (await talk()).fork({ at: { seq: 5 } });
     await fork.append({ role: 'user', content: 'on' }, { idempotencyKey: 'once' });
     expect(await fork.verify()).toMatchObject({ ok: true });
@@ -160,7 +160,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[HASH4, FOLD1] a snapshot that contradicts the log is found, and dropped by a repair', async () => {
+  test('[HASH7, FOLD1, QRY11] a snapshot that contradicts the log is found, and dropped by a repair', async () => {
     const id = await withSnapshots('snapshots');
     const restarted = await openRuntime({ store: place.address });
     const again = restarted.as({ workspace: 'snapshots', member: 'ann', role: 'admin' }).sessions;
@@ -221,7 +221,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     await restarted.close();
   });
 
-  test('[QRY4] a repair does not hide that the end of a log is missing', async () => {
+  test('[QRY11] a repair does not hide that the end of a log is missing', async () => {
     const { sessions } = runtime.as({ workspace: 'cut', member: 'ann', role: 'admin' });
     const session = await talk(sessions);
     await place.edit((events) => `delete from ${events} where session = '${session.id}' and seq > 8`);
@@ -229,7 +229,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: false, bad: { seq: 9, reason: 'it is missing' } });
   });
 
-  test('[HASH4] a removed event is found, in the middle and at the end', async () => {
+  test('[HASH6] a removed event is found, in the middle and at the end', async () => {
     for (const seq of [1, 6, 11]) {
       const session = await talk();
       await place.edit(

@@ -85,7 +85,7 @@ const deliveryOf = async (runtime: Runtime, webhook: string, isThere: (delivery:
 const isOver = ({ status }: Delivery) => status !== 'pending';
 
 describe('events that webhooks receive', () => {
-  test('[HOOK1, HOOK3] include ended runs, requested approvals and changed sessions, signed and without any content', async () => {
+  test('[HOOK1, HOOK11, HOOK3] include ended runs, requested approvals and changed sessions, signed and without any content', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     const { webhook, secret } = await runtime.webhooks.add({
@@ -120,7 +120,7 @@ describe('events that webhooks receive', () => {
     expect(kept).not.toContain(secretText);
   });
 
-  test('[HOOK1] begin when the webhook is added, re-enabled or starts asking for them, and are only of the types it asks for', async () => {
+  test('[HOOK1, HOOK10] begin when the webhook is added, re-enabled or starts asking for them, and are only of the types it asks for', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();
     const runtime = await open({ clock });
@@ -188,7 +188,7 @@ describe('events that webhooks receive', () => {
     expect(receiver.received.length).toBeLessThanOrEqual(3);
   });
 
-  test('[HOOK1] skip a long history from before the webhook was added', async () => {
+  test('[HOOK10] skip a long history from before the webhook was added', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();
     const store = openMemoryStore();
@@ -649,7 +649,7 @@ describe('several dispatchers', () => {
 });
 
 describe('allowed webhook addresses', () => {
-  test('[HOOK8] an address that is private, not https or contains a password is rejected when it is added', async () => {
+  test('[HOOK8, HOOK12] an address that is private, not https or contains a password is rejected when it is added', async () => {
     const runtime = await open({ webhooks: {} });
     const refused = [
       'http://example.org/hooks',

@@ -75,7 +75,7 @@ const completions: Readonly<Record<Shell, (line: string) => readonly string[]>> 
 };
 const present = shells.filter((shell) => spawnSync(shell, ['--version']).status === 0);
 
-test.each(present)('[CLI10] %s completes commands, options, their values, ids and files', (shell) => {
+test.each(present)('[CLI10, CLI24] %s completes commands, options, their values, ids and files', (shell) => {
   const completed = (line: string) => [...completions[shell](line)].sort();
   expect(completed('perdure wor')).toEqual(['worker', 'workers', 'workspaces']);
   expect(completed('perdure files ')).toEqual(['cat', 'diff', 'get', 'history', 'ls', 'put', 'restore']);
@@ -99,7 +99,7 @@ test.each(present)('[CLI10] %s completes commands, options, their values, ids an
   expect(asked).toBe('complete sessions --store sqlite:a.db');
 });
 
-test.each(present)('[CLI10] %s completes turns, places and paths of the session on the line', (shell) => {
+test.each(present)('[CLI23] %s completes turns, places and paths of the session on the line', (shell) => {
   const asked = (line: string) => {
     expect([...completions[shell](line)].sort()).toEqual(['ses_first', 'ses_second']);
     return spawnSync('tail', ['-n', '1', join(folder, 'asked')], { encoding: 'utf8' }).stdout.trim();
@@ -160,7 +160,7 @@ test('[CLI10] when bash does not split words at =, the whole word is completed',
   expect(bashCompletions('perdure ls --status=paused', ' ')).toEqual(['--status=paused']);
 });
 
-test.each(present)('[CLI10] %s completes options before any command', (shell) => {
+test.each(present)('[CLI23] %s completes options before any command', (shell) => {
   const completed = (line: string) => completions[shell](line);
   const common = Object.keys(commonOptions).map((name) => `--${name}`);
   expect([...completed('perdure --')].sort()).toEqual(['--version', ...common].sort());
@@ -171,7 +171,7 @@ test.each(present)('[CLI10] %s completes options before any command', (shell) =>
   expect(completed('perdure ')).not.toContain('--help');
 });
 
-test.each(present)('[CLI10] %s completes options between the two words of a command', (shell) => {
+test.each(present)('[CLI23] %s completes options between the two words of a command', (shell) => {
   const completed = (line: string) => [...completions[shell](line)].sort();
   const common = Object.keys(commonOptions).map((name) => `--${name}`);
   expect(completed('perdure files --')).toEqual(common.sort());

@@ -10,7 +10,7 @@ test.each([
   ['OPENAI_API_KEY', 'OPENAI_BASE_URL', responsesApi, {}, /^gpt-/],
   ['OPENAI_API_KEY', 'OPENAI_BASE_URL', responsesApi, { PERDURE_MODEL: 'openai/mine' }, /^mine$/],
 ])(
-  '[CLIR1] with %s set, the agent demo calls a model of that provider (%s, %o, %o)',
+  '[CLIR17] with %s set, the agent demo calls a model of that provider (%s, %o, %o)',
   async (key, url, api, more, model) => {
     const provider = await startProvider(api);
     onTestFinished(() => provider.close());
@@ -28,7 +28,7 @@ test.each([
   },
 );
 
-test('[CLIR1] a blank key counts as no key, so that the agent demo is a script', async () => {
+test('[CLIR17] a blank key counts as no key, so that the agent demo is a script', async () => {
   const { err } = await callCli(['agents'], { env: { ANTHROPIC_API_KEY: ' ' } });
   expect(err.replaceAll('\n', ' ')).toContain('the agent demo is a script, not a model');
 });

@@ -85,7 +85,7 @@ test.each([
   ['null', 'INVALID_INPUT: FILE exports null by default, not an object: write'],
   ['process.exit(0)', 'INVALID_INPUT: FILE cannot be loaded: Error: it ends the process with process.exit(0)'],
 ])(
-  '[CLIR1] the invalid configuration %s is reported with its file name, and no store is created',
+  '[CLIR15] the invalid configuration %s is reported with its file name, and no store is created',
   async (text, error) => {
     const name = written(`${oneAgent}\nexport default ${text};`);
     for (const argv of [['agents'], ['open', '--agent', 'a', '--store', `sqlite:${join(folder, 'made', 'a.db')}`]]) {

@@ -18,6 +18,6 @@ test.each([
     false,
     thrown('Error: /app/part.ts:3', '    at node:internal/timers:585:17'),
   ],
-])('[CLIR1] an error thrown by %s: the configuration is at fault: %s', (_, isIts, error) => {
+])('[CLIR16] an error thrown by %s: the configuration is at fault: %s', (_, isIts, error) => {
   expect(isThrownBy([config, part], error, (url) => url === ours)).toBe(isIts);
 });

@@ -21,7 +21,7 @@ test.each([
   ],
   ['an error whose name is not a string', altered({ stack: 5, name: Symbol('x') }), 'Symbol(x): boom; fix it'],
   ['a string', 'boom', 'Error: boom; fix it'],
-])('[CLIR1] a configuration that throws %s is at fault, during loading and later', async (_, thrown, expected) => {
+])('[CLIR16] a configuration that throws %s is at fault, during loading and later', async (_, thrown, expected) => {
   const fault = (what: string) => ({
     code: 'INVALID_INPUT',
     message: expect.stringContaining(`wrong.ts ${what}: ${expected}`),

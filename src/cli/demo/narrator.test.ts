@@ -30,7 +30,7 @@ test.each([
   [120, 120],
   [Number.POSITIVE_INFINITY, 80],
 ])(
-  '[CLIR8] with %d columns prose is wrapped between words, commands get %d columns, and typed commands stay whole',
+  '[CLIR24] with %d columns prose is wrapped between words, commands get %d columns, and typed commands stay whole',
   async (columns, width) => {
     const { given, lines } = await narrated(columns);
     expect(given).toBe(width);

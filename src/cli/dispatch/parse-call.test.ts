@@ -47,7 +47,7 @@ test('help and version are recognized at any position', () => {
     expect(run(...argv), argv.join(' ')).toEqual({ name: 'help', args: words, options: json ? { json } : {} });
 });
 
-test('[CLI1, CLI8] a wrong call names the problem, the probable intention and where to find help', () => {
+test('[CLI1, CLI8, CLI22] a wrong call names the problem, the probable intention and where to find help', () => {
   const cases: readonly (readonly [argv: readonly string[], problem: RegExp])[] = [
     [[], /^a command is missing/],
     [['--json'], /^--json needs a command: `perdure help`/],
@@ -132,7 +132,7 @@ test('[CLI13] no command redefines a common option, and every example parses', (
 test.each([
   [['--store', 'x', 'help']],
   [['help', '--workspace', 'no name!', '--server', 'x', '--key-file=y', '--config', 'z']],
-])('[CLI13] help is shown whatever common options the call has: %j', (argv) => {
+])('[CLI27] help is shown whatever common options the call has: %j', (argv) => {
   expect(parseCall(argv)).toEqual(parseCall(['help']));
   expect(parseCall([...argv, 'ls', '--json'])).toEqual(parseCall(['help', 'ls', '--json']));
   expect(parseCall([...argv.filter((word) => word !== 'help'), 'demo', '--help'])).toEqual(parseCall(['help', 'demo']));

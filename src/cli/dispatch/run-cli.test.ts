@@ -68,7 +68,7 @@ test('[CLI1] a message in place of a session is reported with the command that s
 });
 
 describe('on a terminal of 80 columns', () => {
-  test('[CLI1] no line of any help is wider than the terminal', async () => {
+  test('[CLI1, CLI29] no line of any help is wider than the terminal', async () => {
     const topics = ['all', 'exit-codes', 'environment', ...commandGroups.map(({ name }) => name)];
     for (const argv of [
       ['help'],
@@ -93,7 +93,7 @@ describe('on a terminal of 80 columns', () => {
     for (const { name } of commands) expect(everything).toMatch(new RegExp(`^ {2}${name} `, 'm'));
   });
 
-  test('[CLI13] help lists only the options that apply to a command', async () => {
+  test('[CLI26] help lists only the options that apply to a command', async () => {
     expect((await cli(['help', 'serve'])).out).not.toMatch(/--server|--key-file/);
     expect((await cli(['help', 'demo'])).out).not.toMatch(/--(store|server|key-file|config|workspace)/);
     expect((await cli(['help', 'ls'])).out).toMatch(/--server URL/);
@@ -363,7 +363,7 @@ describe('an error', () => {
     expect(err).toBe(`error INVALID_INPUT: ${message}\n${next && `${next}\n`}`);
   });
 
-  test('[DOC3] help lists all environment variables', async () => {
+  test('[DOC6] help lists all environment variables', async () => {
     const { out } = await cli(['help', 'environment']);
     for (const name of Object.values(environment).flatMap(Object.keys)) expect(out).toContain(`  ${name}\n`);
   });

@@ -26,7 +26,7 @@ test('[CLI7] a session is named by its id, by the beginning or end of it, or by 
   expect((await answered(['show', '-'])).summary).toMatchObject({ title: 'A fork', parent: first });
 });
 
-test('[CLI7] any unique prefix of an id names a session, even one letter', async () => {
+test('[CLI19] any unique prefix of an id names a session, even one letter', async () => {
   const { call, answered } = memoryCommandLine();
   const first = await idOf(answered, 'First');
   for (const named of ['ses_0', '0', first.slice(4, 7), first.slice(0, 7)]) {
@@ -37,7 +37,7 @@ test('[CLI7] any unique prefix of an id names a session, even one letter', async
   expect(await call(['show', '0'])).toMatchObject({ code: 2, err: expect.stringContaining('fits several: ses_0') });
 });
 
-test('[CLI7] - skips archived sessions as long as there is another one', async () => {
+test('[CLI20] - skips archived sessions as long as there is another one', async () => {
   const { answered } = memoryCommandLine();
   const [first, second] = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
   const shown = async () => (await answered(['show', '-'])).summary.id;
@@ -54,7 +54,7 @@ test('[CLI7] - skips archived sessions as long as there is another one', async (
   }
 });
 
-test('[CLI7, CLI8] an ambiguous name lists its matches, an unknown name says where to look, and a suffix needs four characters', async () => {
+test('[CLI7, CLI19, CLI8] an ambiguous name lists its matches, an unknown name says where to look, and a suffix needs four characters', async () => {
   const { call, answered } = memoryCommandLine();
   const ids = [await idOf(answered, 'First'), await idOf(answered, 'Second')];
   const several = await call(['close', ids[0]!.slice(0, 10)]);

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { serverKey } from '../backing/server-key.ts';
 import { keepKey, keptKeyFile, readKeptKey } from './kept-key.ts';
 
-test('[CLIENT9, ST9] the saved server key is used for servers of this machine only, and refused when others can read it', async () => {
+test('[CLIENT9, CLIENT16, ST9] the saved server key is used for servers of this machine only, and refused when others can read it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-kept-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const data = join(folder, '.perdure');

@@ -53,7 +53,7 @@ const withIds: readonly Column[] = [
 
 const ids = ['ses_01jd3v8m9k5x7q2w4e6r8t0y1a', 'ses_01jd3v8m9k5x7q2w4exr8t0y1a', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1b'];
 
-test('[CLI14] ids are shortened to distinguishable ends before they crowd out a title, and a note says so', () => {
+test('[CLI28, CLI21] ids are shortened to distinguishable ends before they crowd out a title, and a note says so', () => {
   const rowsOf = ids.map((id) => [id, '1', 'What it is about']);
   expect(layOutTable(withIds, rowsOf, 38)).toEqual([
     'SESSION   N  TITLE',
@@ -65,7 +65,7 @@ test('[CLI14] ids are shortened to distinguishable ends before they crowd out a 
   expect(layOutTable(withIds, rowsOf, 80)[1]).toContain(ids[0]);
 });
 
-test('[CLI14] a wider terminal never shows less of a title than a narrower one', () => {
+test('[CLI28] a wider terminal never shows less of a title than a narrower one', () => {
   const sessions: readonly Column[] = [
     { title: 'SESSION', shortens: 3 },
     { title: 'STATUS' },

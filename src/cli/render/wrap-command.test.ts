@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { shellWord } from './shell-word.ts';
 import { wrapCommand } from './wrap-command.ts';
 
-test('[CLI14] a long command can be pasted from several lines', () => {
+test('[CLI29] a long command can be pasted from several lines', () => {
   expect(wrapCommand('perdure ls', 40)).toEqual(['perdure ls']);
   expect(wrapCommand(`perdure send --new 'Fix the failing test' --cwd .`, 30)).toEqual([
     'perdure send --new \\',
@@ -20,7 +20,7 @@ test.each([
   "it's 'quoted' and has a \\ too",
   "what it doesn't say: 'two words'",
   '"both" kinds, don\'t break',
-])('[CLI14] a word is never broken, whatever it contains: %s', (text) => {
+])('[CLI29] a word is never broken, whatever it contains: %s', (text) => {
   const word = shellWord(text);
   const lines = wrapCommand(`perdure send ses_abcdefghijk TEXT --store ${word}`, 40, '  ');
   expect(lines.at(-1)).toBe(`    ${word}`);

@@ -38,7 +38,7 @@ test('[CLIR11] a model failure that ends its run is shown once, at the end of th
   ]);
 });
 
-test('[CLIR11] advice is shown at the end of the run, not at every retry before', () => {
+test('[CLIR26] advice is shown at the end of the run, not at every retry before', () => {
   const what = 'm is not available: Cannot connect to API';
   const advice = 'check the network, the base URL (OPENAI_BASE_URL), and that something answers there';
   const message = `${what}: ${advice}`;
@@ -48,7 +48,7 @@ test('[CLIR11] advice is shown at the end of the run, not at every retry before'
   expect(failedWith('MODEL_UNAVAILABLE', message)).toEqual([`! failed MODEL_UNAVAILABLE: ${message}`]);
 });
 
-test('[CLIR11] a log shows the error code, by which more can be looked up', () => {
+test('[CLIR26] a log shows the error code, by which more can be looked up', () => {
   const payload = { status: 'failed', error: { code: 'MAX_STEPS', message: 'it took 2 steps' } };
   expect(eventGist({ type: 'run.ended', payload } as unknown as SessionEvent)).toBe(
     'failed MAX_STEPS: it took 2 steps',

@@ -15,7 +15,7 @@ const piped = (...lines: readonly string[]) => ({
   person: () => personAt(Readable.from(lines.map((line) => `${line}\n`)), new PassThrough() as never),
 });
 
-test('[CLIR7] a chat from a pipe with a paused session says so once, with advice', async () => {
+test('[CLIR23] a chat from a pipe with a paused session says so once, with advice', async () => {
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open', '--agent', 'demo'])).out.trim();
   await callCliOn(database, ['append', id, 'hello']);
@@ -86,7 +86,7 @@ const heldCall = async () => {
 };
 const run = expect.stringMatching(/^run_/);
 
-test('[CLIR7] a program is notified when a run is paused during its work', async () => {
+test('[CLIR22] a program is notified when a run is paused during its work', async () => {
   const { session, chatting, begun, letGo } = await heldCall();
   const chat = chatting('hello');
   await begun;
@@ -95,7 +95,7 @@ test('[CLIR7] a program is notified when a run is paused during its work', async
   expect(await chat).toEqual({ code: 4, outcomes: [{ session: session.id, run, status: 'paused' }] });
 });
 
-test('[CLIR7] a program is notified once of each input that waits behind a paused run', async () => {
+test('[CLIR22] a program is notified once of each input that waits behind a paused run', async () => {
   const { session, chatting, begun, letGo } = await heldCall();
   const chat = chatting('hello', 'again');
   await begun;

@@ -22,7 +22,7 @@ const failed = async () => {
   return { id, call };
 };
 
-test('[CLIR11] a session whose last run failed is shown with the error code until it continues', async () => {
+test('[CLIR26] a session whose last run failed is shown with the error code until it continues', async () => {
   const { id, call } = await failed();
   expect((await call('show', id)).out).toMatch(/\nthe last run failed MAX_STEPS: \S/);
   expect(await call('send', id, 'go on')).toMatchObject({ code: 0 });

@@ -27,7 +27,7 @@ const printed = async (pieces: readonly (readonly [kind: 'text' | 'reasoning', t
   return said;
 };
 
-test('[CLIR4] previews that arrive after the event are printed once and in place', async () => {
+test('[CLIR4, CLIR19] previews that arrive after the event are printed once and in place', async () => {
   const whole = await printed([]);
   expect(whole.match(/One, two\./g)).toHaveLength(1);
   for (const pieces of [

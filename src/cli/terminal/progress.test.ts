@@ -32,7 +32,7 @@ test('[CLI12] work that takes longer than a second shows progress on a terminal 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('[CLI12] quick work and work in a pipe show no progress, and a failure is passed on', async () => {
+test('[CLI12, CLI25] quick work and work in a pipe show no progress, and a failure is passed on', async () => {
   const [quick, piped] = [recorder(true), recorder(false)];
   const working = [
     withProgress(quick.terminal, () => 'busy', lasting(900)),
@@ -50,7 +50,7 @@ test('[CLI12] quick work and work in a pipe show no progress, and a failure is p
   ).rejects.toThrow('no');
 });
 
-test('[CLI12] in a pipe, work that may hang shows one notice after ten seconds', async () => {
+test('[CLI25] in a pipe, work that may hang shows one notice after ten seconds', async () => {
   const [terminal, quick, piped] = [recorder(true), recorder(false), recorder(false)];
   const working = [
     withNotice(terminal.terminal, 'loading a.ts', lasting(30_000)),

@@ -28,7 +28,7 @@ describe('writing an output', () => {
   afterEach(() => rm(folder, { recursive: true }));
   const at = (name: string): string => join(folder, name);
 
-  test('[CLI1] follows a link and keeps the link', async () => {
+  test('[CLI17] follows a link and keeps the link', async () => {
     mkdirSync(at('elsewhere'));
     writeFileSync(at('elsewhere/old'), 'old');
     symlinkSync('elsewhere/old', at('link'));
@@ -42,7 +42,7 @@ describe('writing an output', () => {
     expect(readdirSync(at('elsewhere'))).toEqual(['new', 'old']);
   });
 
-  test('[CLI1] writes into a named pipe and keeps the pipe', async () => {
+  test('[CLI17] writes into a named pipe and keeps the pipe', async () => {
     expect(spawnSync('mkfifo', [at('pipe')]).status).toBe(0);
     symlinkSync('pipe', at('link'));
     for (const name of ['pipe', 'link']) {

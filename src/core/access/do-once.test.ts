@@ -45,7 +45,7 @@ test('[HTTP3] answers older than a day are removed when another request runs', a
   expect(await scope.records.records(scope.workspace, 'reply', { limit: 10 })).toHaveLength(1);
 });
 
-test('[HTTP3] while the first request is in flight the second gets a conflict, and nothing runs twice', async () => {
+test('[HTTP18] while the first request is in flight the second gets a conflict, and nothing runs twice', async () => {
   const { scope } = await newScope();
   const begun = Promise.withResolvers<void>();
   const end = Promise.withResolvers<string>();
@@ -62,7 +62,7 @@ test('[HTTP3] while the first request is in flight the second gets a conflict, a
 test.for([
   ['the store was lost', new PerdureError('STORE_UNAVAILABLE', 'gone')],
   ['a defect occurred', new TypeError('a defect')],
-] as const)('[HTTP3] where %s, the outcome is unknown, and the request does not run again', async ([, error]) => {
+] as const)('[HTTP18] where %s, the outcome is unknown, and the request does not run again', async ([, error]) => {
   const { scope } = await newScope();
   await expect(doOnce(scope, request, () => Promise.reject(error))).rejects.toBe(error);
   await expect(doOnce(scope, request, counted())).rejects.toMatchObject({ code: 'KEY_IN_USE' });

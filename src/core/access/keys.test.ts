@@ -4,7 +4,7 @@ import { openRuntime } from '../../runtime.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-test('[PDK1, AUD2] only the hash of a token is stored, whatever is done with the token', async () => {
+test('[PDK7, AUD2] only the hash of a token is stored, whatever is done with the token', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({ store: openMemoryStore(database) });
   const first = await runtime.keys.create({ name: 'first' });
@@ -18,7 +18,7 @@ test('[PDK1, AUD2] only the hash of a token is stored, whatever is done with the
   for (const { token } of [first, rotated]) expect(JSON.stringify(kept)).not.toContain(token.split('.')[2]);
 });
 
-test('[RED6] records and summaries beside the logs hold no secret', async () => {
+test('[RED6, RED12] records and summaries beside the logs hold no secret', async () => {
   const database = newMemoryDatabase();
   const masterKey = randomBytes(32).toString('base64');
   const runtime = await openRuntime({ store: openMemoryStore(database), masterKey });

@@ -71,7 +71,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN6] ends with its signal while its source is stalled, and ends the source too', async () => {
+  test('[BUN13] ends with its signal while its source is stalled, and ends the source too', async () => {
     const { runtime, bundle } = await exported();
     const ending = new AbortController();
     const over = Promise.withResolvers<void>();
@@ -100,7 +100,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN6] ends with its signal and with its runtime while there is much left to read', async () => {
+  test('[BUN13] ends with its signal and with its runtime while there is much left to read', async () => {
     const { runtime } = await exported();
     const bomb = await bundleBomb({ contents: 8, mebibytes: 32 });
     const ending = new AbortController();
@@ -118,7 +118,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN6] beyond its limits is rejected, and says which limit', async () => {
+  test('[BUN12] beyond its limits is rejected, and says which limit', async () => {
     const { runtime, bundle } = await exported();
     const source = async function* (bytes: Uint8Array) {
       yield bytes;

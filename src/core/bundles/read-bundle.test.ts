@@ -1,7 +1,7 @@
 import { constants, createZstdCompress, zstdDecompressSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bundleBomb } from '../../../test/support/stores/bundle-bomb.ts';
-import { sealedLines } from '../../../test/support/stores/made-bundle.ts';
+import { madeBlob, madeBundle, sealedLines } from '../../../test/support/stores/made-bundle.ts';
 import { openRuntime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
@@ -84,12 +84,20 @@ const refusal = (bytes: Uint8Array): Promise<unknown> =>
     (error: Error) => error.message,
   );
 
-test('[BUN6] a content above the limit is rejected before its bytes arrive, and the largest allowed one is read', async () => {
+test('[BUN11] a content above the limit is rejected before its bytes arrive, and the largest allowed one is read', async () => {
   expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 33 }))).toContain('more than 33554432 bytes');
   expect(await refusal(await bundleBomb({ contents: 1, mebibytes: 32 }))).toContain('its end is missing');
 });
 
-test('[BUN6] a line above the limit is rejected by its byte count', async () => {
+test('[BUN11] a folder listing above the limit is rejected before its bytes arrive', async () => {
+  const limit = 128 * 1024 * 1024;
+  const announced = (size: number) =>
+    madeBundle([{ type: 'session.opened', payload: {} }], madeBlob('tree', Buffer.from('x'), { size })).bytes;
+  expect(await refusal(announced(limit + 1))).toContain(`has more than ${limit} bytes`);
+  expect(await refusal(announced(limit))).not.toContain('has more than');
+});
+
+test('[BUN11] a line above the limit is rejected by its byte count', async () => {
   for (const [character, count] of [
     ['x', 36],
     ['\u6f22', 12],
@@ -99,7 +107,7 @@ test('[BUN6] a line above the limit is rejected by its byte count', async () => 
   }
 });
 
-test('[BUN6] a compression window above the limit is rejected', async () => {
+test('[BUN11] a compression window above the limit is rejected', async () => {
   const plain = zstdDecompressSync(await exported());
   const withWindow = async (log: number): Promise<Uint8Array> => {
     const params = { [constants.ZSTD_c_windowLog]: log, [constants.ZSTD_c_contentSizeFlag]: 0 };

@@ -65,7 +65,7 @@ test('[CTX7] a summary is accepted when turns after its range were undone or add
   expect(await session.context()).toMatchObject({ messages: { length: 2 } });
 });
 
-test('[CTX5] messages before the first turn can be recalled by their key', async () => {
+test('[CTX12] messages before the first turn can be recalled by their key', async () => {
   const session = await open();
   await session.append({ role: 'system', content: 'set up' });
   await addTurns(session, 1, 3);
@@ -92,7 +92,7 @@ test('[CTX5] a summary is cut between characters, not inside one', async () => {
   expect((await session.compact({ keepTurns: 1 }))!.summary.isWellFormed()).toBe(true);
 });
 
-test('[CTX5] a further compaction keeps the keys of earlier calls, and counts the calls it does not list', async () => {
+test('[CTX13] a further compaction keeps the keys of earlier calls, and counts the calls it does not list', async () => {
   const session = await open();
   const callsOf = (turn: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ callId: `c${turn}-${index}`, tool: 'read' }));
@@ -194,7 +194,7 @@ test('[CTX4, CTX6] a fact pinned in a turn appears in contexts from the next tur
   expect((await session.context()).system).toContain('rule: never push to main');
 });
 
-test('[CTX5] a call that was only tracked can be recalled, with its input and output', async () => {
+test('[CTX12] a call that was only tracked can be recalled, with its input and output', async () => {
   const session = await open();
   await addTurns(session, 1, 1);
   const tools = session.track({

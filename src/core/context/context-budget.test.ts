@@ -16,7 +16,7 @@ const addTurns = async (session: Session, count: number) => {
 };
 
 describe('the budget of a context', () => {
-  test('[CTX2] a context that cannot hold its mandatory parts is rejected, and says how much it needs', async () => {
+  test('[CTX10] a context that cannot hold its mandatory parts is rejected, and says how much it needs', async () => {
     const session = await open();
     await session.commit((draft) => {
       draft.facts.big = 'x'.repeat(8000);
@@ -31,13 +31,13 @@ describe('the budget of a context', () => {
     expect(await session.context({ maxTokens: needed })).toMatchObject({ tokens: needed, messages: { length: 1 } });
   });
 
-  test('[CTX2] an opening message larger than the budget is rejected instead of sent', async () => {
+  test('[CTX10] an opening message larger than the budget is rejected instead of sent', async () => {
     const session = await open();
     await session.append({ role: 'user', content: 'x'.repeat(4000) });
     await expect(session.context({ maxTokens: 500 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[CTX2, CTX5] a summary and keys that are too long get a share, and say how to recall the rest', async () => {
+  test('[CTX11, CTX5] a summary and keys that are too long get a share, and say how to recall the rest', async () => {
     const session = await open();
     for (let turn = 1; turn <= 3; turn++) {
       const calls = Array.from({ length: 100 }, (_, index) => `call-${turn}-${index}`);
@@ -88,7 +88,7 @@ test('[CTX2] a result larger than the budget is cut in its turn and in the next,
   expect(JSON.stringify(await session.recall('call:c1'))).toContain(output);
 });
 
-test('[AGT1] without its agent a session has no context, unless it is given instructions', async () => {
+test('[AGT3] without its agent a session has no context, unless it is given instructions', async () => {
   const database = newMemoryDatabase();
   const agentOf = (version: number) => defineAgent({ name: 'coder', version, instructions: `coder ${version}` });
   const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentOf(1)] });

@@ -101,7 +101,7 @@ describe('a command', () => {
     await expect(again).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 1 } });
   });
 
-  test('[KEY1, KEY2] matches its key when its fields come in another order, but not when a value differs', async () => {
+  test('[KEY5, KEY2] matches its key when its fields come in another order, but not when a value differs', async () => {
     const session = await (await openRuntime({ store: openMemoryStore() })).sessions.open();
     const key = { idempotencyKey: 'k' };
     const [first] = await session.append({ role: 'user', content: 'hello' }, key);

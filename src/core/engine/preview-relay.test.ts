@@ -50,7 +50,7 @@ const write = (previews: Previews, key: SessionKey, text: string, message = 'm1'
 
 const pass = (ms = 100) => vi.advanceTimersByTimeAsync(ms);
 
-test('[RUN20] while no other process listens, no text leaves its process', async () => {
+test('[RUN27] while no other process listens, no text leaves its process', async () => {
   const { worker, others, sent, shown } = start(2);
   const [key, other] = [newKey(), newKey()];
   looking(worker, key);
@@ -126,7 +126,7 @@ test('[RUN20] when no process listens any more, sending ends within two hails', 
   expect(shown()).toHaveLength(before);
 });
 
-test('[RUN20] text of any size and kind fits into notes; of a text that is too long the newest part is sent, with its offset', async () => {
+test('[RUN20, RUN27] text of any size and kind fits into notes; of a text that is too long the newest part is sent, with its offset', async () => {
   const { worker, others, sent } = start(2);
   const key = newKey();
   const text = '☃\u0000\ud83d\ude00"\n'.repeat(5000);

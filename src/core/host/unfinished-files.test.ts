@@ -12,7 +12,7 @@ const newFile = (): string => {
 };
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '[ST10] %s ends the process as usual, and the unfinished file is removed',
+  '[ST17] %s ends the process as usual, and the unfinished file is removed',
   async (signal) => {
     const file = newFile();
     const script = runScript(`
@@ -32,7 +32,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   },
 );
 
-test('[ST10] a failure removes the unfinished file; success keeps it and removes the signal handlers', async () => {
+test('[ST17] a failure removes the unfinished file; success keeps it and removes the signal handlers', async () => {
   const file = newFile();
   const write = async () => writeFileSync(file, 'whole');
   const failing = withUnfinished([file], async () => {

@@ -197,7 +197,7 @@ const moments = (['now', 'findBlobEvents', 'looseBlobs', 'removeBlobs'] as const
 ]);
 
 describe.each(moments)('during a collection, %s %s', (when, step) => {
-  test('[GC3] a snapshot of long unnamed blobs loses none of them', async () => {
+  test('[GC3, GC6] a snapshot of long unnamed blobs loses none of them', async () => {
     const { beside, runtime, id, age, at, has, wasThere } = await interrupted();
     await put(beside, [...one, ...loose]);
     age();
@@ -221,7 +221,7 @@ describe.each(moments)('during a collection, %s %s', (when, step) => {
     expect(has(one)).toBe(true);
   });
 
-  test('[GC3] a restore to an old snapshot and a fork lose no blob, because the log already names them', async () => {
+  test('[GC3, GC6] a restore to an old snapshot and a fork lose no blob, because the log already names them', async () => {
     const { beside, runtime, id, age, at, has } = await interrupted();
     const session = await runtime.sessions.get(id);
     await put(beside, [...one, ...two, ...loose]);
@@ -236,7 +236,7 @@ describe.each(moments)('during a collection, %s %s', (when, step) => {
     expect(has([...one, ...two])).toBe(true);
   });
 
-  test('[GC3, BUN5] an import of long unnamed blobs loses none of them', async () => {
+  test('[GC3, GC6, BUN5] an import of long unnamed blobs loses none of them', async () => {
     const { beside, runtime, age, at, has, wasThere } = await interrupted();
     const bundle = await bundleOf(one);
     await put(beside, [...one, ...loose]);

@@ -33,7 +33,7 @@ describe('verify', () => {
     },
   );
 
-  test('[HASH3, HASH4] accepts a redacted payload', async () => {
+  test('[HASH3, HASH6] accepts a redacted payload', async () => {
     const { session, row } = await withPayload('{}');
     const event = row.events.get(2)!;
     if (event.body.kind !== 'bytes') throw new Error('it was redacted before');

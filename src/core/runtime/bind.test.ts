@@ -36,7 +36,7 @@ const begin = async (...agents: Agent[]) => {
 const note = (value: unknown) => (draft: { own: object }) => Object.assign(draft.own, { note: value });
 
 describe('a bound agent', () => {
-  test('[AGT1] of the same version with another schema is rejected', async () => {
+  test('[AGT3] of the same version with another schema is rejected', async () => {
     const { session, reopened } = await begin(one);
     await session.commit(note('text'));
     const other = await reopened(changed);
@@ -66,7 +66,7 @@ describe('a bound agent', () => {
     expect((await unbound.summary()).agent).toBeUndefined();
   });
 
-  test('[PROV3, AGT1] migrates the own part with the lowest provenance found in it', async () => {
+  test('[PROV4, AGT1] migrates the own part with the lowest provenance found in it', async () => {
     const { session } = await begin(one, two);
     await session.append({ role: 'user', content: 'x' });
     await session.commit(note('from the web'), { by: 'model', provenance: 'unverified' });

@@ -33,7 +33,7 @@ test.each([
   ["a provider's metadata", noted],
   ['the input of a call', called],
   ['the output of a call', result],
-])('[KEY1] %s counts as it was at the append, in the event, the log and the key', async (_, message) => {
+])('[KEY5] %s counts as it was at the append, in the event, the log and the key', async (_, message) => {
   const { session } = await begin();
   await session.append({ role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', tool: 't', input: null }] });
   const given = { v: 1 };
@@ -89,7 +89,7 @@ test('[KEY1, AUD1] nested options of a privileged verb count as they were at the
   expect((await creating).key.areas).toEqual(['sessions']);
 });
 
-test('[IN6] an append takes at most 1,000 messages, and its error states the limit', async () => {
+test('[IN10] an append takes at most 1,000 messages, and its error states the limit', async () => {
   const { session } = await begin();
   const messages = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }) as const);
   await expect(session.append(messages(1001))).rejects.toMatchObject({

@@ -98,7 +98,7 @@ test.each(Object.keys(calls))('[IN1] %s rejects unknown options, and null', asyn
   await target.runtime.close();
 });
 
-test('[IN1] a definition with a misspelt field is rejected, and the field is named', () => {
+test('[IN8] a definition with a misspelt field is rejected, and the field is named', () => {
   expect(() => defineAgent({ name: 'a', version: 1, instruction: 'x' } as never)).toThrow(/"instruction"/);
   expect(() => defineAgent({ name: 'a', version: 1, policies: { maxStep: 1 } } as never)).toThrow(/"maxStep"/);
   expect(() => defineTool({ name: 'a', input, execute: () => 1, timeoutMS: 5 } as never)).toThrow(/"timeoutMS"/);

@@ -37,19 +37,22 @@ const failureOf = async (call: () => unknown): Promise<PerdureError | undefined>
 };
 
 describe('permissions', () => {
-  test.each(memberRoles)('[ROLE1] a %s may use the verbs of that role or a lower one, and no others', async (role) => {
-    const handles = await handlesOf(role);
-    for (const { handle, method, role: least } of verbs) {
-      if (handle === 'run') continue; // only members who may send get this handle
-      const failure = await failureOf(() => handles[handle]![method]!());
-      expect([handle, method, failure?.code === 'FORBIDDEN']).toEqual([handle, method, !isAtLeast(role, least)]);
-      if (failure?.code !== 'FORBIDDEN') continue;
-      expect(failure.message).toContain(`takes the role ${least}`);
-      expect(failure.details).toEqual({ verb: `${handle}.${method}`, needs: least, role });
-    }
-  });
+  test.each(memberRoles)(
+    '[ROLE1, ROLE3] a %s may use the verbs of that role or a lower one, and no others',
+    async (role) => {
+      const handles = await handlesOf(role);
+      for (const { handle, method, role: least } of verbs) {
+        if (handle === 'run') continue; // only members who may send get this handle
+        const failure = await failureOf(() => handles[handle]![method]!());
+        expect([handle, method, failure?.code === 'FORBIDDEN']).toEqual([handle, method, !isAtLeast(role, least)]);
+        if (failure?.code !== 'FORBIDDEN') continue;
+        expect(failure.message).toContain(`takes the role ${least}`);
+        expect(failure.details).toEqual({ verb: `${handle}.${method}`, needs: least, role });
+      }
+    },
+  );
 
-  test('[ROLE1] a member who may not answer approvals is referred to the roles that may', async () => {
+  test('[ROLE3] a member who may not answer approvals is referred to the roles that may', async () => {
     const { approvals } = await handlesOf('viewer');
     for (const method of ['approve', 'deny']) {
       const failure = await failureOf(() => approvals![method]!());
@@ -59,7 +62,7 @@ describe('permissions', () => {
     }
   });
 
-  test('[ROLE1] a rejected verb changes nothing', async () => {
+  test('[ROLE3] a rejected verb changes nothing', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open({ title: 'before' });
     const viewer = runtime.as({ workspace: 'local', member: 'eve', role: 'viewer' });

@@ -79,7 +79,7 @@ describe('a decision about a session with a run', () => {
     ['paused', undefined, 'is paused'],
     ['paused', 'question', 'is paused'],
   ] as const)(
-    '[LIFE1, REW2, CLI11] close, rewind and retry fail while %s and waiting for %s, because the run %s',
+    '[LIFE3, REW2, CLI11] close, rewind and retry fail while %s and waiting for %s, because the run %s',
     (status, waitingFor, does) => {
       const busy = state({ status, run: { ...run, waitingFor } });
       for (const [name, command] of Object.entries(forbidden)) {
@@ -120,7 +120,7 @@ describe('a decision about a session with a run', () => {
 });
 
 describe('a decision', () => {
-  test('[FORK6, WR3] to rewind cancels the queued runs and takes over as the run writer', () => {
+  test('[FORK8, WR3] to rewind cancels the queued runs and takes over as the run writer', () => {
     const queued = [newId('run'), newId('run')].map((id, place) => ({
       run: id,
       message: { id: newId('msg'), role: 'user' as const, content: [{ type: 'text' as const, text: 'hi' }] },

@@ -21,7 +21,7 @@ describe('an adoption', () => {
     expect((await session.state()).facts).toEqual({ a: 'ours', b: 'theirs' });
   });
 
-  test('[ADO1] continues from the previous adoption', async () => {
+  test('[ADO2] continues from the previous adoption', async () => {
     const session = await open();
     await set(session, { a: 1, b: 1 });
     const branch = await session.fork();
@@ -42,7 +42,7 @@ describe('an adoption', () => {
     expect((await session.state()).facts).toEqual({ a: 'ours' });
   });
 
-  test('[ADO1] does not continue from an adoption that was reverted or rewound', async () => {
+  test('[ADO2] does not continue from an adoption that was reverted or rewound', async () => {
     const session = await open();
     await session.append([
       { role: 'user', content: 'hi' },
@@ -69,7 +69,7 @@ describe('an adoption', () => {
     };
     const takes = { adopted: ['/facts/f'], conflicts: [] };
 
-    test("[ADO1] the branch takes the session's later changes", async () => {
+    test("[ADO2] the branch takes the session's later changes", async () => {
       const { session, branch } = await adopted();
       await set(session, { f: 3 });
       expect(await branch.adopt(session)).toMatchObject(takes);
@@ -104,7 +104,7 @@ describe('an adoption', () => {
       },
     );
 
-    test('[ADO1] a fork of the branch can be adopted too, by the session and by a fork of it', async () => {
+    test('[ADO2] a fork of the branch can be adopted too, by the session and by a fork of it', async () => {
       const { session, branch } = await adopted();
       const grandchild = await branch.fork();
       const beside = await session.fork();
@@ -115,7 +115,18 @@ describe('an adoption', () => {
       expect(await grandchild.adopt(beside)).toMatchObject(takes);
     });
 
-    test('[ADO1] changes from a third branch count as made here', async () => {
+    test('[ADO3] an entry is compared from the newest 32 adoptions of the branch, and before them from the fork', async () => {
+      const { session, branch } = await adopted();
+      await set(session, { f: 'ours' });
+      const baseAfterAdoption = async (number: number) => {
+        await set(branch, { f: `theirs ${number}`, number });
+        return (await session.adopt(branch)).conflicts[0]?.base;
+      };
+      for (let number = 2; number <= 33; number++) expect([number, await baseAfterAdoption(number)]).toEqual([number, 2]);
+      expect(await baseAfterAdoption(34)).toBe(1);
+    });
+
+    test('[ADO3] changes from a third branch count as made here', async () => {
       const session = await open();
       await set(session, { f: 1 });
       const [branch, third] = [await session.fork(), await session.fork()];
@@ -146,7 +157,7 @@ describe('an adoption', () => {
       return { facts, pins };
     };
 
-    test('[ADO1, STATE1] a fact that they dropped and we pinned is a conflict', async () => {
+    test('[ADO4, STATE1] a fact that they dropped and we pinned is a conflict', async () => {
       const { session, branch } = await parted();
       await session.pin('a');
       await drop(branch);
@@ -159,7 +170,7 @@ describe('an adoption', () => {
       expect(await known(other)).toEqual({ facts: { b: 2 }, pins: {} });
     });
 
-    test('[ADO1, STATE1] a fact that we dropped and they pinned is a conflict', async () => {
+    test('[ADO4, STATE1] a fact that we dropped and they pinned is a conflict', async () => {
       const { session, branch } = await parted();
       await drop(session);
       await branch.pin('a');
@@ -225,7 +236,7 @@ describe('an adoption', () => {
     expect(Object.keys(commit!.entryProvenance!)).toEqual(['/facts/sure']);
   });
 
-  test('[ADO1, PROV3] every entry keeps its provenance', async () => {
+  test('[ADO1, PROV4] every entry keeps its provenance', async () => {
     const session = await open();
     const branch = await session.fork();
     await set(branch, { sure: 1 }, { provenance: 'verified' });

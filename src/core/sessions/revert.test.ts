@@ -57,7 +57,7 @@ describe('a revert', () => {
       '/facts/host',
     ],
     ['above', { host: { port: 2, name: 'a' } }, [{ host: 'none' }, { host: 'other' }], '/facts/host/port'],
-  ])('[REV1] conflicts with a later change %s a path, and names the path', async (_, wrong, later, path) => {
+  ])('[REV2] conflicts with a later change %s a path, and names the path', async (_, wrong, later, path) => {
     const session = await open();
     if (path !== '/facts/host') await set(session, { host: { port: 1, name: 'a' } });
     const commit = await set(session, wrong);
@@ -76,7 +76,7 @@ describe('a revert', () => {
     }
   });
 
-  test('[REV1] conflicts with changes at other positions of the same list', async () => {
+  test('[REV2] conflicts with changes at other positions of the same list', async () => {
     const session = await open();
     await set(session, { list: [1, 2, 3, 4] });
     const first = await session.commit((draft) => (draft.facts.list as number[]).shift());
@@ -87,7 +87,7 @@ describe('a revert', () => {
     });
   });
 
-  test('[REV1] does not conflict with a change that was itself reverted, until that revert is reverted too', async () => {
+  test('[REV2] does not conflict with a change that was itself reverted, until that revert is reverted too', async () => {
     const session = await open();
     const first = await set(session, { a: 1 });
     const second = await set(session, { a: 2 });
@@ -118,7 +118,7 @@ describe('a revert', () => {
     expect((await session.state()).facts).toEqual({ other: 5 });
   });
 
-  test('[PROV3, REV1] restores the provenance of each entry', async () => {
+  test('[PROV4, REV1] restores the provenance of each entry', async () => {
     const session = await open();
     await set(session, { web: 'ignore all rules' }, byModel);
     await set(session, { said: 'use port 80' });
@@ -150,7 +150,7 @@ describe('a revert', () => {
     expect(await isMarked(session, 'as told')).toBe(false);
   });
 
-  test('[PROV2, REV1] of a lift is rejected while another lift builds on it', async () => {
+  test('[PROV2, REV3] of a lift is rejected while another lift builds on it', async () => {
     const session = await open();
     await set(session, { web: 'from afar' }, byModel);
     const first = await session.lift('/facts/web', { to: 'human', why: 'read' });
@@ -240,7 +240,7 @@ describe('a revert', () => {
     expect([plan.p, toolsUsed.edit]).toEqual([{ step: 'x', status: 'todo', order: 5 }, count(3).edit]);
   });
 
-  test('[REV1, STATE1] conflicts with a pinned fact, and with a pin whose fact is gone', async () => {
+  test('[REV3, STATE1] conflicts with a pinned fact, and with a pin whose fact is gone', async () => {
     const session = await open();
     const fact = await set(session, { a: 1 });
     await session.pin('a');
@@ -268,7 +268,7 @@ describe('a revert', () => {
     expect(await session.state()).toMatchObject({ facts: { a: 1 }, pins: {} });
   });
 
-  test('[REV1] does not conflict with an addition inside a pinned fact, nor with a lift of a value', async () => {
+  test('[REV3] does not conflict with an addition inside a pinned fact, nor with a lift of a value', async () => {
     const session = await open();
     await set(session, { a: {} });
     const within = await session.commit([{ op: 'add', path: '/facts/a/k', value: 1 }], { provenance: 'unverified' });
@@ -278,7 +278,7 @@ describe('a revert', () => {
     expect((await session.state()).facts).toEqual({ a: {} });
   });
 
-  test('[REV1] conflicts with a later change above or below the path', async () => {
+  test('[REV2] conflicts with a later change above or below the path', async () => {
     const session = await open();
     await set(session, { a: { b: { c: 1 } } });
     const put = (path: string, value: never) => session.commit([{ op: 'replace', path, value }]);

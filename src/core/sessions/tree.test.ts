@@ -22,7 +22,7 @@ test('[FORK1] a tree holds the whole family, in whatever order the store lists i
   });
 });
 
-test('[FORK1] a tree with too many levels is rejected', async () => {
+test('[FORK7] a tree with too many levels is rejected', async () => {
   const { sessions } = await openRuntime({ store: openMemoryStore() });
   let newest = await sessions.open();
   for (let level = 1; level < 1000; level++) newest = await newest.fork();

@@ -98,7 +98,7 @@ describe('objects that a caller holds', () => {
 });
 
 describe('a commit', () => {
-  test('[STATE2] treats undefined as absent: no change, or a removal', async () => {
+  test('[STATE8] treats undefined as absent: no change, or a removal', async () => {
     const { session, cold } = await begin();
     expect(await session.commit((draft) => Object.assign(draft.own, { x: undefined }))).toBeUndefined();
     await session.commit((draft) => Object.assign(draft.own, { x: 1 }));
@@ -156,6 +156,18 @@ describe('a commit', () => {
     const sure = (await session.commits())[0]!.seq;
     expect(await note({ derivedFrom: [sure] })).toEqual(['member:local', 'human']);
     expect(await note({ derivedFrom: [doubtful], provenance: 'verified' })).toEqual(['member:local', 'verified']);
+  });
+
+  test('[PROV4] a commit used as a source has the lowest provenance of its entries', async () => {
+    const { session } = await begin();
+    const add = (facts: object, options: CommitOptions = {}) =>
+      session.commit((draft) => Object.assign(draft.facts, facts), options);
+    await add({ ports: [1] }, { provenance: 'unverified' });
+    const mixed = await add({ host: 'here', ports: [1, 2] });
+    expect(mixed).toMatchObject({ provenance: 'human', entryProvenance: { '/facts/ports': 'unverified' } });
+    const [said] = await session.append({ role: 'user', content: 'it is 8080' });
+    expect(await add({ a: 1 }, { derivedFrom: [said!.seq] })).toMatchObject({ provenance: 'human' });
+    expect(await add({ b: 1 }, { derivedFrom: [said!.seq, mixed!.seq] })).toMatchObject({ provenance: 'unverified' });
   });
 
   test("[PROV1, REW1] after a rewind a model's provenance is limited by the inputs of the turn at that point", async () => {

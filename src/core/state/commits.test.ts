@@ -49,7 +49,7 @@ test('[QRY3] a call that ends during a query is not reported as cut off', async 
   }
 });
 
-test('[QRY1] a meaningless query is rejected rather than answered with nothing or everything', async () => {
+test('[QRY7] a meaningless query is rejected rather than answered with nothing or everything', async () => {
   const runtime = await open();
   const session = await runtime.sessions.open();
   const windows = [

@@ -16,7 +16,7 @@ test('[WATCH1] a watcher receives commits from the moment it was requested, not 
   await watching.return();
 });
 
-test('[WATCH1, QRY1] a provenance is that of the entry, so a watcher receives what a query finds', async () => {
+test('[WATCH1, QRY6] a provenance is that of the entry, so a watcher receives what a query finds', async () => {
   const session = await open();
   const doubtful = session.watch({ provenance: 'unverified' });
   const ofPort = { path: '/facts/port', provenance: 'unverified' } as const;

@@ -36,7 +36,7 @@ test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] %s that is thrown reaches
   expect(await session.toolCalls()).toMatchObject([{ tool: 'fail', status: 'threw' }]);
 });
 
-test('[TRACK3] a result that cannot be read reaches the loop', async () => {
+test('[TRACK7] a result that cannot be read reaches the loop', async () => {
   const session = await begin();
   const odd = Object.defineProperty({}, 'isError', {
     enumerable: true,

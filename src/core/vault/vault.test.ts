@@ -164,7 +164,7 @@ describe('a vault', () => {
     expect(text).toContain(names.map((name) => `[secret ${name}]`).join(' '));
   });
 
-  test('[VAULT4] without the master key, verbs fail with the next step and nothing is appended unredacted', async () => {
+  test('[VAULT6] without the master key, verbs fail with the next step and nothing is appended unredacted', async () => {
     const { runtime, open } = await start(newKey());
     const locked = await open();
     await expect(locked.vault.set('a', 'long enough')).rejects.toMatchObject({
@@ -181,7 +181,7 @@ describe('a vault', () => {
     await expect(wrong.vault.set('b', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT4] secrets sealed with a lost key can be removed, after which work continues', async () => {
+  test('[VAULT6] secrets sealed with a lost key can be removed, after which work continues', async () => {
     const { runtime, open, store } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     await runtime.vault.set('b', 'value-of-b');
@@ -269,7 +269,7 @@ describe('a vault', () => {
 });
 
 describe('known secrets', () => {
-  test('[RED5] apply at once in the process that sets them, within a second elsewhere, and not after removal', async () => {
+  test('[RED5, RED10] apply at once in the process that sets them, within a second elsewhere, and not after removal', async () => {
     const key = newKey();
     const { runtime, open } = await start(key);
     const other = await open(key);
@@ -328,7 +328,7 @@ describe('known secrets', () => {
     expect(inspect(warnings, { depth: 9 })).not.toContain('value-of-a');
   });
 
-  test('[RED3] are rejected in idempotency keys', async () => {
+  test('[RED3, RED12] are rejected in idempotency keys', async () => {
     const { runtime } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     const session = await runtime.sessions.open();

@@ -42,7 +42,7 @@ test.each([
   'fe80::1',
   'fec0::1',
   'ff02::1',
-])('[HOOK8] %s is not public', (address) => {
+])('[HOOK12] %s is not public', (address) => {
   expect(isPublicAddress(address)).toBe(false);
 });
 
@@ -54,6 +54,6 @@ test.each([
   '172.32.0.1',
   '2606:4700::1111',
   '2a00:1450:4001::1',
-])('[HOOK8] %s is public', (address) => {
+])('[HOOK12] %s is public', (address) => {
   expect(isPublicAddress(address)).toBe(true);
 });

@@ -24,7 +24,7 @@ async function* framesInto(made: { count: number; ended?: boolean }, signal: Abo
   }
 }
 
-test('[HTTP8] the server stops reading the source while its client does not read', async () => {
+test('[HTTP23] the server stops reading the source while its client does not read', async () => {
   const made = { count: 0 };
   const response = start({ frames: (signal) => framesInto(made, signal) });
   const reader = response.body!.getReader();
@@ -61,7 +61,7 @@ test('[HTTP8] beats do not displace frames that wait for a slow client', async (
   );
 });
 
-test('[HTTP8] beats keep an idle stream open', async () => {
+test('[HTTP22] beats keep an idle stream open', async () => {
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
@@ -73,7 +73,7 @@ test('[HTTP8] beats keep an idle stream open', async () => {
   await reader.cancel();
 });
 
-test('[HTTP8] a client that disconnects ends the source and releases the stream', async () => {
+test('[HTTP22] a client that disconnects ends the source and releases the stream', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
   const response = start({ frames: (signal) => framesInto(made, signal) }, { onEnd: () => ended++ });
@@ -99,7 +99,7 @@ test('[HTTP9] a stream whose key is no longer valid ends at the next beat', asyn
   expect(await rest()).toBe('ended');
 });
 
-test('[HTTP8] frames have an id, an event and data; previews have no id', async () => {
+test('[HTTP8, HTTP23] frames have an id, an event and data; previews have no id', async () => {
   const frames = async function* (): AsyncGenerator<Frame> {
     yield { id: '1', event: 'message.appended', data: { text: 'two\nlines' } };
   };

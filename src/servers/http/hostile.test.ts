@@ -6,7 +6,7 @@ import { requestFor, sendRaw } from '../../../test/hostile/raw-socket.ts';
 /** test/slow sends all of them; here each route gets a different sample. */
 const everyNth = 20;
 
-test('[HTTP11] every route refuses malformed requests, and nothing is written', async () => {
+test('[HTTP11, HTTP25] every route refuses malformed requests, and nothing is written', async () => {
   const server = await besiegedServer();
   const wrong: string[] = [];
   for (const [at, route] of server.routes.entries()) {
@@ -20,7 +20,7 @@ test('[HTTP11] every route refuses malformed requests, and nothing is written', 
   await server.expectUntouched();
 });
 
-test('[HTTP11] bytes that are not HTTP, or are ambiguous, are refused or cut off without any effect', async () => {
+test('[HTTP11, HTTP25] bytes that are not HTTP, or are ambiguous, are refused or cut off without any effect', async () => {
   const server = await besiegedServer({ timeouts: { headMs: 1000, requestMs: 1000 } });
   const { url } = server.server;
   const attacks = rawAttacks(server.session, new URL(url).host, server.keys.admin);

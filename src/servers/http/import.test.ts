@@ -62,7 +62,7 @@ test.each(['has much left to read', 'receives no further bytes'])(
   },
 );
 
-test('[HTTP14] a folder listing over 8 MiB is refused with 413', async () => {
+test('[HTTP26] a folder listing over 8 MiB is refused with 413', async () => {
   const server = await startTestServer();
   const { bytes } = madeBundle([{ type: 'session.opened', payload: {} }], madeBlob('tree', Buffer.alloc(9_000_000)));
   const answer = await importInto(server, bytes);

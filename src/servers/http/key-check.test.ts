@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startTestServer } from '../../../test/support/servers/http-server.ts';
 
-test('[HTTP5] the keys of a workspace share a rate of four times that of one key, and other workspaces have their own', async () => {
+test('[HTTP5, HTTP20] the keys of a workspace share a rate of four times that of one key, and other workspaces have their own', async () => {
   const { ask, keys, foreignKeys, runtime } = await startTestServer({ rate: { perSecond: 0.001, burst: 2 } });
   const further = await Promise.all([1, 2].map(() => runtime.keys.create({ member: 'the-member' })));
   const asking = [...Object.values(keys), ...further.map(({ token }) => token)].flatMap((key) => [key, key]);

@@ -18,11 +18,11 @@ test.for([
   ['incomplete JSON', '{"a":'],
   ['arrays nested too deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
   ['objects nested too deep', `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`],
-] as const)('[HTTP6] %s: refused as invalid input', async ([, body]) => {
+] as const)('[HTTP6, HTTP21] %s: refused as invalid input', async ([, body]) => {
   await expect(readJson(asked(body), 10_000_000)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('[HTTP6] brackets within strings do not count as depth', async () => {
+test('[HTTP21] brackets within strings do not count as depth', async () => {
   const text = '['.repeat(1000);
   expect(await readJson(asked(JSON.stringify({ text: `${text}\\"` })), 10_000)).toEqual({ text: `${text}\\"` });
 });
@@ -31,7 +31,7 @@ test.for([
   ['objects', '{}'],
   ['numbers', '1'],
   ['lists', '[]'],
-] as const)('[HTTP6] a list of 500,000 %s, one value over the limit, is refused before parsing', async ([, value]) => {
+] as const)('[HTTP21] a list of 500,000 %s, one value over the limit, is refused before parsing', async ([, value]) => {
   // Unterminated, so that parsing it would fail.
   const bodyOf = (count: number) => `[${Array(count).fill(value).join(',')}`;
   await expect(readJson(asked(bodyOf(500_000)), 10_000_000)).rejects.toMatchObject({

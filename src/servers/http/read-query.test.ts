@@ -13,7 +13,7 @@ test('[HTTP1] a query parses into strings, and into lists in order where the sch
   expect(read(times(100, (at) => `session=${at}`)).session).toHaveLength(100);
 });
 
-test('[HTTP11] a query of more than 150 parameters is refused before they are parsed', () => {
+test('[HTTP25] a query of more than 150 parameters is refused before they are parsed', () => {
   const flood = () => read(times(4000, String));
   expect(flood).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT', message: 'the query has more than 150 parameters' }),

@@ -169,7 +169,7 @@ test('[HTTP1] a session can be exported and imported again', async () => {
   expect(await json('/v1/rebuild-projections', post())).toMatchObject({ events: expect.any(Number) });
 });
 
-test('[HTTP3] a request repeated with its idempotency key is done once and gets the first answer again', async () => {
+test('[HTTP3, HTTP18] a request repeated with its idempotency key is done once and gets the first answer again', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const keyed = (key: string, body: unknown) => ({ ...post(body), headers: { 'idempotency-key': key } });
@@ -185,7 +185,7 @@ test('[HTTP3] a request repeated with its idempotency key is done once and gets 
   expect((await ask(`${session}/messages`, byAnother)).status, 'a key of another member is not shared').toBe(422);
 });
 
-test('[HTTP3] the same holds for PATCH, PUT and DELETE, and a key is bound to its if-match', async () => {
+test('[HTTP3, HTTP19] the same holds for PATCH, PUT and DELETE, and a key is bound to its if-match', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server);
@@ -213,7 +213,7 @@ test('[HTTP3] the same holds for PATCH, PUT and DELETE, and a key is bound to it
   }
 });
 
-test('[HTTP3] routes that show or take a secret keep no idempotency key, so that a repeated request is done again', async () => {
+test('[HTTP18] routes that show or take a secret keep no idempotency key, so that a repeated request is done again', async () => {
   const { json, runtime } = await startTestServer();
   const keyed = (method: string, body: unknown = {}) => ({ method, body, headers: { 'idempotency-key': 'k' } });
   const [first, second] = [await json('/v1/keys', keyed('POST')), await json('/v1/keys', keyed('POST'))];
@@ -227,7 +227,7 @@ test('[HTTP3] routes that show or take a secret keep no idempotency key, so that
   expect(await admin.once({ key: 'k', of: 'anything', body: {} }, async () => 'free')).toBe('free');
 });
 
-test('[HTTP3] a weak ETag, one in a list and * all match the current state', async () => {
+test('[HTTP19] a weak ETag, one in a list and * all match the current state', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const etag = (await server.ask(`${session}/state`)).headers.get('etag')!;
@@ -237,7 +237,7 @@ test('[HTTP3] a weak ETag, one in a list and * all match the current state', asy
   expect(await statusFor('"another"')).toBe(200);
 });
 
-test('[HTTP1] an error is answered as RFC 9457 says, with its code and the next step', async () => {
+test('[HTTP16] an error is answered as RFC 9457 says, with its code and the next step', async () => {
   const { ask } = await startTestServer();
   const missing = await ask('/v1/sessions/ses_01jd3v8m9k5x7q2w4e6r8t0y1a');
   expect(missing.status).toBe(404);

@@ -96,7 +96,7 @@ test('[HTTP8] resuming after an event that does not exist is refused instead of 
   expect(status).toBe(400);
 });
 
-test('[HTTP8, RUN22] the stream of a run ends with an end frame, also for a reader that comes after the end', async () => {
+test('[HTTP22, RUN22] the stream of a run ends with an end frame, also for a reader that comes after the end', async () => {
   const server = await startTestServer();
   const session = await openSession(server, { agent: { name: 'tester' } });
   const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
@@ -107,7 +107,7 @@ test('[HTTP8, RUN22] the stream of a run ends with an end frame, also for a read
   expect(await read(`?after=${seq}`)).toBe(`: open\n\n${end}`);
 });
 
-test('[HTTP1] an unsupported method is answered with the supported ones in Allow', async () => {
+test('[HTTP16] an unsupported method is answered with the supported ones in Allow', async () => {
   const { ask } = await startTestServer();
   const allowed = async (method: string, path: string) => {
     const { status, headers } = await ask(path, { method });
@@ -166,7 +166,7 @@ test('[HTTP9] an export breaks off and an import is refused when the key is revo
   expect(answer.status).toBe(401);
 });
 
-test('[HTTP1] an export that cannot be completed is answered with an error, or cut off once it has begun', async () => {
+test('[HTTP17] an export that cannot be completed is answered with an error, or cut off once it has begun', async () => {
   const failures: unknown[] = [];
   const file = newSqliteFile();
   const server = await startTestServer(
@@ -215,7 +215,7 @@ test('[HTTP9] a wait for a run is answered with 401 and no content when its key 
   expect(await answer.text()).not.toContain(run);
 });
 
-test('[HTTP9] a wait is answered with 503, not 401, while the store cannot check the key', async () => {
+test('[HTTP24] a wait is answered with 503, not 401, while the store cannot check the key', async () => {
   const store = openMemoryStore();
   let isBusy = false;
   const record: RuntimeStore['record'] = async (...asked) => {
@@ -292,7 +292,7 @@ test('[HTTP10] a server whose store is closed is alive but not ready', async () 
   expect((await ask('/readyz', { key: '' })).status).toBe(503);
 });
 
-test('[HTTP5] a key that exceeds its rate gets 429 with Retry-After', async () => {
+test('[HTTP20] a key that exceeds its rate gets 429 with Retry-After', async () => {
   const { ask } = await startTestServer({ rate: { perSecond: 1, burst: 3 } });
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => ask('/v1/me')));
   const refused = answers.filter(({ status }) => status === 429);

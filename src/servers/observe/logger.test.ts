@@ -21,7 +21,7 @@ test('[OBS1] each request is logged as one object with its details', () => {
   ]);
 });
 
-test('[OBS1] no key, secret or authorization header gets into a log, wherever it occurs', () => {
+test('[OBS4] no key, secret or authorization header gets into a log, wherever it occurs', () => {
   const { logger, lines } = recording();
   const [key, secret] = ['pdk_local.key_01jd3v8m.c2VjcmV0LXZhbHVl', 'whsec_c2VjcmV0LXZhbHVlLW9mLWEtaG9vaw=='];
   logger.info({ headers: { authorization: 'Digest c2VjcmV0LXZhbHVl', cookie: 'c2VjcmV0LXZhbHVl' } }, 'asked');

@@ -26,7 +26,7 @@ const stumble = defineTool({
   },
 });
 
-test('[OBS3] a run, each model call and each tool call is a span, correctly nested, and spans contain no message text', async () => {
+test('[OBS3, OBS5] a run, each model call and each tool call is a span, correctly nested, and spans contain no message text', async () => {
   const collector = await startCollector();
   const tracing = await startTracing({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }, fails);
   const agent = defineAgent({
@@ -123,7 +123,7 @@ test('[OBS3] the spans of a failed model call and a failed run carry the type of
   expect(collector.bodies.join()).toContain('"mine"');
 });
 
-test('[OBS3] without a receiver nothing is loaded, and missing packages cause a warning that says what to install', async () => {
+test('[OBS6] without a receiver nothing is loaded, and missing packages cause a warning that says what to install', async () => {
   const load = vi.fn(() => Promise.reject(new Error('not found')));
   const onWarning = vi.fn();
   expect((await startTracing({}, onWarning, load)).spans).toBe(noSpans);

@@ -158,7 +158,7 @@ describe('a stopped server', () => {
 });
 
 describe('interference by other writers and administrators', () => {
-  test('[FAULT1] an append to a session locked by another transaction fails with STORE_BUSY, and the rest of its batch lands', async () => {
+  test('[FAULT1, ST13] an append to a session locked by another transaction fails with STORE_BUSY, and the rest of its batch lands', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
     const workspace = newWorkspace();
     const [held, free] = [newKey(workspace), newKey(workspace)];

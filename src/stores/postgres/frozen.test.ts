@@ -50,7 +50,7 @@ const runInProcess = (expression: string) => {
 };
 
 describe('a process frozen in the middle of an append', () => {
-  test('[FAULT5, LOG1] a frozen process blocks other writers of the session only for seconds, and its append lands once when it resumes', async () => {
+  test('[FAULT5, FAULT8, LOG1] a frozen process blocks other writers of the session only for seconds, and its append lands once when it resumes', async () => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
@@ -83,7 +83,7 @@ describe('slow imports', () => {
     return copiesOf(store, [key]);
   };
 
-  test('[FAULT5] an import may wait for its source longer than the idle limit of a transaction', async () => {
+  test('[FAULT8] an import may wait for its source longer than the idle limit of a transaction', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 200 });
     const [copies, workspace] = [await copyOf(store), newWorkspace()];
     const wait = () => askPostgres(database.adminUrl, 'select pg_sleep(2)');
@@ -93,7 +93,7 @@ describe('slow imports', () => {
     await store.close();
   });
 
-  test('[FAULT5, LOG3] an import in a frozen process blocks the next one for a bounded time and leaves nothing behind', async () => {
+  test('[FAULT5, FAULT8, LOG3] an import in a frozen process blocks the next one for a bounded time and leaves nothing behind', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 20_000 });
     const [copies, workspace] = [await copyOf(store), newWorkspace()];
     const frozen = runScript(`

@@ -42,7 +42,7 @@ describe('a pool smaller than the number of callers', () => {
     },
   );
 
-  test('[ST7] waiting callers fail with STORE_BUSY after a bounded time, and their rejected appends leave nothing behind', async () => {
+  test('[ST13] waiting callers fail with STORE_BUSY after a bounded time, and their rejected appends leave nothing behind', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const keys = Array.from({ length: 100 }, (_, n) => newKey(n % 2 === 0 ? mine : theirs));
@@ -60,7 +60,7 @@ describe('a pool smaller than the number of callers', () => {
     await store.close();
   });
 
-  test('[ST7] a batch that finds no connection rejects all its appends at once', async () => {
+  test('[ST13] a batch that finds no connection rejects all its appends at once', async () => {
     const store = await openPostgresStore({ url: database.url, poolSize: 1, statementTimeoutMs: 9000 });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 20 }, () => newKey(workspace));
@@ -88,7 +88,7 @@ describe('concurrent reads', () => {
     return rows[0].count;
   };
 
-  test('[ST7] four concurrent reads share a connection, and only within one workspace', async () => {
+  test('[ST14] four concurrent reads share a connection, and only within one workspace', async () => {
     const store = await openPostgresStore({ url: database.url });
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const readFrom = (workspaces: readonly WorkspaceId[]) =>
@@ -103,7 +103,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST7] each of the reads on a shared connection has its own outcome', async () => {
+  test('[ST14] each of the reads on a shared connection has its own outcome', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const key = newKey();
     await openSession(store, key);
@@ -117,7 +117,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST7] reads on a shared connection time out soon and are retried alone with the full time limit', async () => {
+  test('[ST14] reads on a shared connection time out soon and are retried alone with the full time limit', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 3000 });
     const key = newKey();
     await openSession(store, key);
@@ -133,7 +133,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST7] concurrent reads whose first one times out while preparing all report STORE_BUSY, and work later', async () => {
+  test('[ST14] concurrent reads whose first one times out while preparing all report STORE_BUSY, and work later', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const workspace = newWorkspace();
     const release = await hold('records');

@@ -126,7 +126,7 @@ describe('row-level security', () => {
     expect(rows).toEqual([{ n: 0 }]);
   });
 
-  test('[TEN2] opening warns a superuser and a role with BYPASSRLS that row-level security does not bind them', async () => {
+  test('[TEN3] opening warns a superuser and a role with BYPASSRLS that row-level security does not bind them', async () => {
     const keeper = `passes_${new URL(database.url).pathname.slice(1)}`;
     await askPostgres(database.adminUrl, `create role ${keeper} login bypassrls in role perdure_app password 'kept'`);
     const passing = Object.assign(new URL(database.url), { username: keeper, password: 'kept' }).href;
@@ -157,7 +157,7 @@ describe('row-level security', () => {
     expect(await warningsOf(database.url)).toEqual([]);
   });
 
-  test('[TEN2] a command as a superuser works, and warns on stderr', async () => {
+  test('[TEN3] a command as a superuser works, and warns on stderr', async () => {
     const { code, err } = await callCli(['ls', '--store', database.adminUrl]);
     expect(code).toBe(0);
     expect(err).toMatch(/^warning: row-level security does not bind postgres, a superuser, .*\n$/);

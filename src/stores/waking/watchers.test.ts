@@ -34,7 +34,7 @@ describe('watchers', () => {
     expect(watchers.any).toBe(false);
   });
 
-  test('[WAKE2] a wrong hint never suppresses a wake-up from a commit, a later hint or a poll', async () => {
+  test('[WAKE7] a wrong hint never suppresses a wake-up from a commit, a later hint or a poll', async () => {
     const watchers = new Watchers();
     const key = newKey();
     const follower = newWakeSignal();
@@ -57,7 +57,7 @@ describe('watchers', () => {
     }
   });
 
-  test('[WAKE2] after commits were lost, the commits that replace them wake a follower too', async () => {
+  test('[WAKE6] after commits were lost, the commits that replace them wake a follower too', async () => {
     const watchers = new Watchers();
     const key = newKey();
     const follower = newWakeSignal();

@@ -45,7 +45,7 @@ test('[TOOL17] defining a shell tool does not probe the sandbox', () => {
   expect(() => readFileSync(join(folder, 'asked'))).toThrow('ENOENT');
 });
 
-test('[TOOL17] without a sandbox, commands need approval by default, and people and the model are warned', async () => {
+test('[TOOL19] without a sandbox, commands need approval by default, and people and the model are warned', async () => {
   const { tool, asksFirst } = define({ bwrap: nowhere });
   expect(await asksFirst()).toBe(true);
   expect(tool.description).toContain('without a sandbox');

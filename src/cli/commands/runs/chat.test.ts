@@ -10,7 +10,7 @@ const piped = (...lines: readonly string[]) => ({
   columns,
 });
 
-test.each([[[]], [['', ' ']]])('[CLIR7] a chat whose input is only %j opens no session', async (lines) => {
+test.each([[[]], [['', ' ']]])('[CLIR21] a chat whose input is only %j opens no session', async (lines) => {
   const database = newMemoryDatabase();
   for (const json of [[], ['--json']]) {
     expect(await callCliOn(database, ['chat', ...json], piped(...lines))).toMatchObject({
@@ -33,7 +33,7 @@ test('[CLIR7] a chat begins with three lines: session and agent, how to get help
   expect(third).toMatch(/^the agent demo is a script, not a model: /);
 });
 
-test('[CLIR7, CLIR2] a chat whose input ends before an open question is answered prints the command that answers it', async () => {
+test('[CLIR21, CLIR23] a chat whose input ends before an open question is answered prints the command that answers it', async () => {
   const database = newMemoryDatabase();
   const { code, err } = await callCliOn(database, ['chat'], piped('', 'ask me'));
   expect(code).toBe(4);

@@ -92,7 +92,7 @@ test('[CLIR13, CLI14] it fits 40 columns and keeps the tokens there', async () =
   }
 });
 
-test('[CLIR13, FAULT2] unreadable sessions are named at the end and not counted', async () => {
+test('[CLIR27, FAULT2] unreadable sessions are named at the end and not counted', async () => {
   const { database, priced } = await start();
   const store = openMemoryStore(database);
   const damaged = overrideStore(store, {
@@ -111,7 +111,7 @@ test('[CLIR13, FAULT2] unreadable sessions are named at the end and not counted'
   expect(out).toMatch(new RegExp(`\nnot counted, .*: ${priced}; .*\n$`));
 });
 
-test('[CLIR13] show has a usage line when anything was used or is limited', async () => {
+test('[CLIR27] show has a usage line when anything was used or is limited', async () => {
   const { cli, priced, unpriced, unused } = await start();
   expect((await cli(['show', priced])).out).toContain(
     '\nused 1,111 of 5,000 tokens, 0.02 USD, 0 ms of 10 min at work\n',
@@ -126,7 +126,7 @@ test('[CLIR13] show has a usage line when anything was used or is limited', asyn
   });
 });
 
-test('[CLIR13] a key without the area usage sees a session without its usage', async () => {
+test('[CLIR27] a key without the area usage sees a session without its usage', async () => {
   const { server, runtime } = await startTestServer({});
   const session = await runtime.sessions.open({ title: 'Mine' });
   const local = runtime.as({ workspace: 'local', member: 'local', role: 'admin' });

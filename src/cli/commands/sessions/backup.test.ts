@@ -24,7 +24,7 @@ test('[ST10, CLI6] backup creates a store of its own and reports its file and si
   expect(again).toMatchObject({ code: 1, err: expect.stringContaining(`${copy} already exists: name a new file`) });
 });
 
-test('[ST10, CLI4] without a store, backup creates neither a store nor a copy', async () => {
+test('[ST17, CLI4] without a store, backup creates neither a store nor a copy', async () => {
   const folder = newFolder();
   const call = ['backup', join(folder, 'copy.db'), '--store', `sqlite:${join(folder, 'data', 'perdure.db')}`];
   expect(await callCli(call, { columns })).toMatchObject({
@@ -34,7 +34,7 @@ test('[ST10, CLI4] without a store, backup creates neither a store nor a copy', 
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('[ST10] a backup that is not supported is refused with the tool to use instead', async () => {
+test('[ST17] a backup that is not supported is refused with the tool to use instead', async () => {
   const errorOf = async (...more: readonly string[]) => {
     const { code, err } = await callCli(['backup', ...more], { columns });
     expect(code).toBe(2);

@@ -53,7 +53,7 @@ test('[CLIR9] a cancelled turn is compared up to its cancellation', async () => 
   expect(JSON.parse((await cli('replay', id, '1', '--json')).out)).toMatchObject({ departures: [], upTo: 'cancelled' });
 });
 
-test('[CLI7, CLIR9] a replay does not become the most recent session, and can be inspected', async () => {
+test('[CLI20, CLIR9] a replay does not become the most recent session, and can be inspected', async () => {
   const { id, cli } = await start('hello');
   const json = async (...argv: readonly string[]) => JSON.parse((await cli(...argv, '--json')).out);
   const { session } = await json('replay', '-', '1');

@@ -25,7 +25,7 @@ test('[CLIR14] send --new and chat can give a new session a title', async () => 
   }
 });
 
-test('[CLIR14, CLI4] a title that is too long is refused before a store is opened', async () => {
+test('[CLIR14, CLI18] a title that is too long is refused before a store is opened', async () => {
   const openRuntime = () => Promise.reject(new Error('the store was opened'));
   for (const argv of [['send', '--new', 'hello'], ['chat'], ['open']]) {
     const title = 'x'.repeat(501);

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('[TOOL17] the list of agents says which run commands without a sandbox, and why', async () => {
+test('[TOOL19] the list of agents says which run commands without a sandbox, and why', async () => {
   const file = join(folder, 'agents.ts');
   writeFileSync(
     file,

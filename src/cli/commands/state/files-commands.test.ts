@@ -169,7 +169,7 @@ test('[FILE38] every command refuses hostile paths and shows hostile names as te
   expect(existsSync(to)).toBe(false);
 });
 
-test('[FILE38] a restore shows its changes, and asks the person first when it changes their own folder', async () => {
+test('[FILE38, FILE53] a restore shows its changes, and asks the person first when it changes their own folder', async () => {
   const session = await begin({ a: '1' });
   const { seq } = await session.summary();
   await session.files.write('a', '2');

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 const place = () => ({ folder, lockFile: join(folder, 'lock') });
 
-test('[FILE28] only one process locks a place, and waiting too long fails with the next step', async () => {
+test('[FILE48] only one process locks a place, and waiting too long fails with the next step', async () => {
   const first = (await tryLock(place()))!;
   expect(await tryLock(place())).toBeUndefined();
   await expect(lockPlace(place(), 0)).rejects.toMatchObject({
@@ -25,7 +25,7 @@ test('[FILE28] only one process locks a place, and waiting too long fails with t
   (await second)[Symbol.dispose]();
 });
 
-test('[FILE28] a killed process releases its lock', async () => {
+test('[FILE48] a killed process releases its lock', async () => {
   const source = `
     const { DatabaseSync } = require('node:sqlite');
     new DatabaseSync(${JSON.stringify(place().lockFile)}).exec('BEGIN EXCLUSIVE');

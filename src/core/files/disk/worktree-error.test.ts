@@ -6,7 +6,7 @@ const denied = (path: string): Error => Object.assign(new Error(`EACCES: permiss
 test.each([
   ['/work', 'the worktree /work cannot be used: this user has no permission'],
   ['/work/src/a.ts', 'the worktree /work cannot be used: /work/src/a.ts: this user has no permission'],
-])('[CLI1] a file system error at %s is reported in plain words with its path', async (path, message) => {
+])('[CLI16] a file system error at %s is reported in plain words with its path', async (path, message) => {
   await expect(asWorktreeError('/work', () => Promise.reject(denied(path)))).rejects.toMatchObject({
     code: 'FILE_UNAVAILABLE',
     message,

@@ -92,7 +92,7 @@ describe('an assembled context', () => {
     expect(from).toBe(2);
   });
 
-  test('[CTX2] cuts a result that is too long, names its recall key, and keeps the other calls of the turn', () => {
+  test('[CTX9] cuts a result that is too long, names its recall key, and keeps the other calls of the turn', () => {
     const huge = results('b', 'c');
     huge.content.splice(0, 1, { ...huge.content[0], output: `start${'"😀\n'.repeat(125_000)}end` } as never);
     const entries = entriesOf([user('ask'), answer('', 'a'), results('a'), answer('', 'b', 'c'), huge]);
@@ -110,7 +110,7 @@ describe('an assembled context', () => {
     }
   });
 
-  test('[CTX2] keeps short results whole and lets long ones share the remaining room', () => {
+  test('[CTX9] keeps short results whole and lets long ones share the remaining room', () => {
     const given = results('a', 'b', 'c', 'd');
     const outputs = ['x'.repeat(1000), 'x'.repeat(2000), 'x'.repeat(50_000), 'x'.repeat(90_000)];
     const content = given.content.map((part, index) => ({ ...part, output: outputs[index] }));
@@ -205,7 +205,7 @@ describe('an assembled context', () => {
     expect(results).toMatchObject([{ output: 'first' }, { output: 'second' }, { outcome: 'interrupted' }]);
   });
 
-  test('[IN4] counts a file by what it costs a model, not by its bytes', () => {
+  test('[IN9] counts a file by what it costs a model, not by its bytes', () => {
     const tokensOf = (mediaType: string, bytes: number) =>
       estimateTokens({
         id: newId('msg'),

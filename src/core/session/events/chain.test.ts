@@ -103,7 +103,7 @@ describe('the hash chain', () => {
     );
   });
 
-  test('[HASH1] the first event follows a hash of 32 zero bytes', () => {
+  test('[HASH5] the first event follows a hash of 32 zero bytes', () => {
     expect(hex(genesisHash)).toBe('00'.repeat(32));
   });
 
@@ -160,7 +160,7 @@ describe('the hash chain', () => {
     }
   });
 
-  test('[HASH4] the problem names a missing event, or the reason why an event cannot be read', () => {
+  test('[HASH6] the problem names a missing event, or the reason why an event cannot be read', () => {
     expect(linkProblem(log[0]!, log[2]!)).toBe('event 2 is missing');
     expect(linkProblem(log[0]!, { ...log[1]!, body: { kind: 'damaged', reason: 'it is gone' } })).toBe('it is gone');
   });

@@ -73,7 +73,7 @@ describe('encodeEvent', () => {
     ['a malformed id', said([{ type: 'text', text: 'a' }], { id: 'msg_1' }), 'message.id'],
   ];
   for (const [what, draft, path] of wrong) {
-    test(`[IN1] ${what} is rejected with INVALID_INPUT, naming the path`, () => {
+    test(`[IN1, IN7] ${what} is rejected with INVALID_INPUT, naming the path`, () => {
       const error = refusal(() => encodeEvent(draft));
       expect(error.code).toBe('INVALID_INPUT');
       expect((error.details.issues as readonly { path: string }[])[0]?.path).toBe(path);

@@ -29,7 +29,7 @@ describe('an RFC 6902 patch', () => {
     );
   });
 
-  test('[IN6] repeated copies that double a value are rejected before they exhaust memory', () => {
+  test('[IN10] repeated copies that double a value are rejected before they exhaust memory', () => {
     const doubling: PatchOperation[] = Array.from({ length: 60 }, (_, at) => ({
       op: 'copy',
       from: '/a',

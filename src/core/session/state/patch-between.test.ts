@@ -27,7 +27,7 @@ describe('a patch between two values', () => {
     );
   });
 
-  test('[STATE2, DIFF1] between long lists is found in bounded time, for any edits and at any depth', () => {
+  test('[STATE9, DIFF1] between long lists is found in bounded time, for any edits and at any depth', () => {
     const edit = fc.record({ at: fc.nat(), remove: fc.nat({ max: 40 }), add: fc.nat({ max: 40 }) });
     fc.assert(
       fc.property(fc.integer({ min: 500, max: 3000 }), fc.array(edit, { maxLength: 5 }), (length, edits) => {
@@ -86,7 +86,7 @@ describe('a patch between two values', () => {
     expect(patchBetween({ a: 1, b: 2 }, now)).toEqual([{ op: 'replace', path: '/b', value: 3 }]);
   });
 
-  test('[STATE2] replaces a long list that changed throughout as a whole', () => {
+  test('[STATE9] replaces a long list that changed throughout as a whole', () => {
     const [before, after] = [longList(2000), longList(2000).map((each) => ({ ...each, text: 'new' }))];
     expect(diffStates(listed(before), listed(after)).patch).toEqual([
       { op: 'replace', path: '/facts/list', value: after },

@@ -257,7 +257,7 @@ describe('a change of the state', () => {
     expect(refused.message).not.toContain('/facts/k5');
   });
 
-  test('[STATE2] a change of ten thousand entries costs time linear in their number', () => {
+  test('[STATE9] a change of ten thousand entries costs time linear in their number', () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `id-${index}`);
     const { state, delta } = changeState(emptyState, (draft) => {
       for (const id of ids) draft.facts[id] = id;

@@ -182,7 +182,7 @@ describe('wake-ups', () => {
     expect(theirs.count).toBe(0);
   });
 
-  test('[WAKE2, WAKE4] false hints suppress no later wake-up, and a workspace watcher hears only of events that exist', async () => {
+  test('[WAKE7, WAKE4] false hints suppress no later wake-up, and a workspace watcher hears only of events that exist', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     await openSession(store, key);
@@ -208,7 +208,7 @@ describe('wake-ups', () => {
     expect(new Set(heard)).toEqual(new Set([1, 2, 3].map((seq) => `${key.session} ${seq}`)));
   });
 
-  test('[WAKE2] after the newest commits were lost, polling wakes followers for the commits that replace them', async () => {
+  test('[WAKE6] after the newest commits were lost, polling wakes followers for the commits that replace them', async () => {
     const store = await open(50);
     const key = newKey();
     await openSession(store, key);

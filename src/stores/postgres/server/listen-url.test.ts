@@ -54,7 +54,7 @@ const follow = async (listenUrl: string, url = database.url) => {
 };
 
 test.each(['nonsense', 'http://foo', 'postgres://ann:s3cr3t@localhost:99999/none'])(
-  '[ST6] PERDURE_LISTEN_URL=%s is rejected before any connection is made',
+  '[ST11] PERDURE_LISTEN_URL=%s is rejected before any connection is made',
   async (listenUrl) => {
     vi.stubEnv('PERDURE_LISTEN_URL', listenUrl);
     const { code, message } = await openRuntime({ store: 'postgres://nobody@localhost:1/none' }).catch(
@@ -70,7 +70,7 @@ test.each([
   ['with a wrong password', async () => changed({ password: 's3cr3t' }), /refused the role: check the user, password/],
   ['with a closed port', async () => changed({ port: `${await freePort()}` }), /cannot be reached: check/],
   ['with a missing database', async () => changed({ pathname: '/none' }), /there is no database none: create it/],
-])('[ST6] a listen URL %s causes a warning that says what to do', async (_, listenUrl, said) => {
+])('[ST11] a listen URL %s causes a warning that says what to do', async (_, listenUrl, said) => {
   const { warnings } = await follow(await listenUrl());
   await expect.poll(() => warnings, { timeout: 15_000 }).toEqual([expect.stringMatching(said)]);
   expect(warnings[0]).toMatch(/^check PERDURE_LISTEN_URL .* every 3600000 ms\.$/);
@@ -86,7 +86,7 @@ test('[ST6] a listen URL of another database, which brings no hints, causes a wa
     .toEqual([expect.stringMatching(/^PERDURE_LISTEN_URL .* another database: .* Name the server itself/)]);
 });
 
-test('[ST6] a broken listen URL causes one warning, and another only after it worked in between', async () => {
+test('[ST11] a broken listen URL causes one warning, and another only after it worked in between', async () => {
   const proxy = await newProxy();
   proxy.mode = 'refuse';
   const { warnings, hears } = await follow(proxy.url);

@@ -22,7 +22,7 @@ const expectRefused = async (file: string): Promise<void> => {
   await expect(openSqlite(file)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', message });
 };
 
-test('[FAULT4] a log without its file is kept, and its events are there when the file is back', async () => {
+test('[FAULT7] a log without its file is kept, and its events are there when the file is back', async () => {
   const { file, key, putBack } = await leaveLog();
   await expectRefused(file);
   putBack();

@@ -170,7 +170,7 @@ test('[WAKE1] where the file system reports nothing, slow polling finds commits'
   db.close();
 });
 
-test('[WAKE2] after a file was restored in place to an earlier state, new commits wake followers again', async () => {
+test('[WAKE6] after a file was restored in place to an earlier state, new commits wake followers again', async () => {
   const [file, kept] = [newSqliteFile(), newSqliteFile()];
   const copyTo = async (from: string, to: string) => {
     const source = new DatabaseSync(from);

@@ -69,7 +69,7 @@ describe('an import in progress', () => {
     expect(await expectSound(again, key)).toHaveLength(2);
   });
 
-  test('[ST8] writes that wait for an import run before an import that was requested later', async () => {
+  test('[ST16] writes that wait for an import run before an import that was requested later', async () => {
     const store = await openSqlite(newSqliteFile());
     const key = newKey();
     await openSession(store, key);

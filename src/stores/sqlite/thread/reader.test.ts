@@ -196,7 +196,7 @@ describe('files left to the thread from the beginning', () => {
     expect(readdirSync(dirname(file))).toEqual([]);
   });
 
-  test('[ST8, ST1] a file with an older schema is left to the thread', async () => {
+  test('[ST15, ST1] a file with an older schema is left to the thread', async () => {
     const file = newSqliteFile();
     await newSession(file);
     change(file, 'UPDATE meta SET schema = schema - 1');
@@ -211,7 +211,7 @@ describe('files left to the thread from the beginning', () => {
     expect(await firstCalls(file)).toEqual(['open']);
   });
 
-  test('[ST8, FAULT1] a file that another process locks exclusively is left to the thread without waiting', async () => {
+  test('[ST15, FAULT1] a file that another process locks exclusively is left to the thread without waiting', async () => {
     const file = newSqliteFile();
     await newSession(file);
     const other = new DatabaseSync(file);
@@ -232,7 +232,7 @@ describe('files left to the thread from the beginning', () => {
   });
 
   test.each(['by its name', 'by a link'])(
-    '[ST8] a file with a long log, opened %s, is left to the thread',
+    '[ST15] a file with a long log, opened %s, is left to the thread',
     async (how) => {
       const [file, link] = [newSqliteFile(), newSqliteFile()];
       await newSession(file);

@@ -90,7 +90,7 @@ describe('delayed start of a thread', () => {
 });
 
 describe('a call that cannot be sent', () => {
-  test('[FAULT1] a call that cannot be sent fails alone, and other calls of its tick are answered', async () => {
+  test('[FAULT6] a call that cannot be sent fails alone, and other calls of its tick are answered', async () => {
     const client = newClient();
     const bytes = new Uint8Array([1, 2, 3]);
     const calls = [
@@ -107,7 +107,7 @@ describe('a call that cannot be sent', () => {
     await closing;
   });
 
-  test('[FAULT1] a call that cannot be sent leaves the store usable', async () => {
+  test('[FAULT6] a call that cannot be sent leaves the store usable', async () => {
     const store = await openSqlite(newSqliteFile());
     const key = newKey();
     const body = { name: () => 'no JSON' } as never;

@@ -57,7 +57,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
       expect(older).toEqual(ended);
     });
 
-    test('[QRY3] call ids may repeat: an end settles the newest open call with its id', async () => {
+    test('[QRY8] call ids may repeat: an end settles the newest open call with its id', async () => {
       const { store } = setup;
       const key = await opened(store);
       await run(store, key, [called('a'), completed('a'), called('a'), failed('a')]);
@@ -111,7 +111,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
       for (const [query, expected] of asked) expect(await found(query)).toEqual(expected);
     });
 
-    test('[QRY3] a call whose end is outside the live events is interrupted in every query', async () => {
+    test('[QRY9] a call whose end is outside the live events is interrupted in every query', async () => {
       const { store } = setup;
       const key = await opened(store);
       await run(store, key, [called('a'), called('b'), completed('a'), completed('b'), called('c')]);

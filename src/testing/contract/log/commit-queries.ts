@@ -86,7 +86,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       expect(await commitsOf(store, key.workspace, { prefix: '/facts/long' })).toEqual([events[3]]);
     });
 
-    test('[QRY1] commits are found by tool, actor, provenance and time, separately and combined', async () => {
+    test('[QRY1, QRY6] commits are found by tool, actor, provenance and time, separately and combined', async () => {
       const { store } = setup;
       const key = await withCommits(store, [
         [['/facts/a'], { tool: 'edit', provenance: 'verified' }],

@@ -38,7 +38,7 @@ export const describeHashes = (setup: ContractSetup) =>
       expect(new Set(salts).size).toBe(21);
     });
 
-    test('[HASH1] the chain of a fork continues from the event at its fork point', async () => {
+    test('[HASH5] the chain of a fork continues from the event at its fork point', async () => {
       const { store } = setup;
       const parent = await fiveEvents();
       const child = newKey(parent.workspace);

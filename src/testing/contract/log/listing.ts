@@ -73,7 +73,7 @@ export const describeListings = (setup: ContractSetup) =>
       expect(await listed(undefined)).toEqual(of(0, 1, 2));
     });
 
-    test('[HASH4] a listing by id returns every session once, in pages of any size and filtered by status too', async () => {
+    test('[HASH7] a listing by id returns every session once, in pages of any size and filtered by status too', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 7 }, () => newKey(workspace));
@@ -141,7 +141,7 @@ export const describeListings = (setup: ContractSetup) =>
       for (const key of made) expect(await store.family(key)).toEqual(members);
     });
 
-    test('[FORK1] in a family parents come before their children, even those that slow clocks made', async () => {
+    test('[FORK7] in a family parents come before their children, even those that slow clocks made', async () => {
       const { store } = setup;
       const byId = Array.from({ length: 4 }, () => newId('ses')).sort();
       const { workspace } = newKey();

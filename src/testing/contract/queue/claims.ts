@@ -76,7 +76,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(countBy(done)).toEqual([12, 12, 12, 12, 12]);
     });
 
-    test('[QUEUE7] each of very many workspaces gets its turn', async () => {
+    test('[QUEUE7, QUEUE17] each of very many workspaces gets its turn', async () => {
       const { store } = setup;
       const agent = newAgent();
       const keys = await Promise.all(Array.from({ length: 150 }, () => enterBound(store, { agent })));
@@ -189,7 +189,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([keys[0]!.session, keys[2]!.session, b, a]);
     });
 
-    test('[QUEUE10] a claim for stranded work that names sessions finds only those, and only with their workspace', async () => {
+    test('[QUEUE10, QUEUE18] a claim for stranded work that names sessions finds only those, and only with their workspace', async () => {
       const { store } = setup;
       const [agent, workspace] = [newAgent(), newWorkspace()];
       const [{ session }] = [
@@ -203,7 +203,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await stranded({ workspace })).toEqual([session]);
     });
 
-    test('[QUEUE10] work for an agent that no worker serves is stranded until one worker without the agent has seen it', async () => {
+    test('[QUEUE18] work for an agent that no worker serves is stranded until one worker without the agent has seen it', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const agent = newAgent();
@@ -226,7 +226,7 @@ export const describeClaims = (setup: ContractSetup) =>
       await expect.poll(() => stranded(0)).toEqual([key.session]);
     });
 
-    test('[QUEUE10] work is never stranded while a live worker serves its agent', async () => {
+    test('[QUEUE18] work is never stranded while a live worker serves its agent', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const agent = newAgent();

@@ -32,7 +32,7 @@ export const describeLeases = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE3] the holder can renew a lease as long as it holds it, and nobody else gets it', async () => {
+    test('[QUEUE3, QUEUE14] the holder can renew a lease as long as it holds it, and nobody else gets it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       expect(await leaseAs(store, key, 'w1', { forMs: 200 })).toBe(true);
@@ -46,7 +46,7 @@ export const describeLeases = (setup: ContractSetup) =>
         .toBeGreaterThan(until);
     });
 
-    test('[QUEUE3] a lease lapses, is shown as expired, and goes to one of the workers that claim it', async () => {
+    test('[QUEUE3, QUEUE14] a lease lapses, is shown as expired, and goes to one of the workers that claim it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead', { forMs: 100 });
@@ -58,7 +58,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await leaseAs(store, key, 'dead')).toBe(false);
     });
 
-    test('[QUEUE3] a lapsed lease that nobody took can still be renewed and finished by its holder', async () => {
+    test('[QUEUE14, QUEUE15] a lapsed lease that nobody took can still be renewed and finished by its holder', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1', { forMs: 0 });
@@ -70,7 +70,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE3] a claim takes sessions that the worker holds but does not name, because their answer was lost', async () => {
+    test('[QUEUE15] a claim takes sessions that the worker holds but does not name, because their answer was lost', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [known, lost] = await enterSessions(store, workspace, 2);

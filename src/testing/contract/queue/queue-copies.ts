@@ -7,7 +7,7 @@ import { calling, enterSession, entryOf, foundIn, hourMs, leaseAs, sessionsIn } 
 
 export const describeQueueCopies = (setup: ContractSetup) =>
   describe('work after imports and rebuilds', () => {
-    test('[QUEUE6] imported events call for no work, even after a rebuild; new events here do', async () => {
+    test('[QUEUE16] imported events call for no work, even after a rebuild; new events here do', async () => {
       const { store } = setup;
       const root = await enterSession(store);
       const child = newKey(root.workspace);

@@ -79,7 +79,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const worker of [lately, heard]) await store.leave(worker);
     });
 
-    test('[QUEUE12] a touch renews the named leases in all workspaces, and returns those that the worker still holds', async () => {
+    test('[QUEUE19] a touch renews the named leases in all workspaces, and returns those that the worker still holds', async () => {
       const { store, other } = setup;
       const [worker, thief] = [newWorker(), newWorker()];
       const keys = [await enterSession(store), await enterSession(store), await enterSession(store)];
@@ -97,7 +97,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [worker, thief]) await store.leave(each);
     });
 
-    test('[QUEUE12] a worker that leaves releases all its leases at once, in every workspace, and none of others', async () => {
+    test('[QUEUE19] a worker that leaves releases all its leases at once, in every workspace, and none of others', async () => {
       const { store, other } = setup;
       const [worker, stays] = [newWorker(), newWorker()];
       const [first, second, theirs] = [await enterSession(store), await enterSession(store), await enterSession(store)];
@@ -115,7 +115,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [worker, stays]) await store.leave(each);
     });
 
-    test('[QUEUE12] a claim frees all leases of dead workers, forgets them, and takes the requested work', async () => {
+    test('[QUEUE19] a claim frees all leases of dead workers, forgets them, and takes the requested work', async () => {
       const { store, other } = setup;
       const [dead, alive] = [newWorker(), newWorker()];
       const workspace = newWorkspace();

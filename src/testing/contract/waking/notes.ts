@@ -19,14 +19,14 @@ const hearing = async (store: Notes) => {
 };
 
 const describeLost = (setup: ContractSetup) =>
-  test('[NOTE1] a store that loses notes drops them without an error', () => {
+  test('[NOTE1, NOTE3] a store that loses notes drops them without an error', () => {
     const stop = setup.other.hearNotes(expect.fail, expect.fail);
     setup.store.sendNote(newKey(), 'lost');
     stop();
   });
 
 const describeHeard = (setup: ContractSetup) => {
-  test('[NOTE1] every other store on the database hears a note, in order and unchanged, and its sender does not', async () => {
+  test('[NOTE1, NOTE3] every other store on the database hears a note, in order and unchanged, and its sender does not', async () => {
     const stores = [setup.store, setup.other, await setup.open()];
     const [own, ...others] = await Promise.all(stores.map(hearing));
     const key = newKey();
