@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { refuseBeyond } from '../../../core/engine/points.ts';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import { hasEnded, type Run } from '../../../core/runs/runs.ts';
+import { hasEnded } from '../../../core/runs/run-result.ts';
+import type { Run } from '../../../core/runs/runs.ts';
 import { maxMessages, type Session } from '../../../core/runtime/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
