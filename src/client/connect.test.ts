@@ -48,7 +48,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
     session.append({ role: 'user', content: 'What does the test expect?' }, { idempotencyKey: 'a' }),
   );
   await record('append twice', session.append([{ role: 'assistant', content: 'A port.' }]));
-  await record('describe', session.describe({ title: 'Two' }));
+  await record('update', session.update({ title: 'Two' }));
   await record('summary', session.summary());
   await record('commit', session.commit([{ op: 'add', path: '/facts/port', value: 8080 }], { why: 'it says so' }));
   await record(
@@ -92,7 +92,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await record('diff of files', session.files.diff({ seq: seq - 1 }, { session: session.id }));
   await record('changes of files', session.files.changes({ seq: seq - 1 }, { session: session.id, seq }));
   await record('history', session.files.history('src/a.txt', { limit: 5 }));
-  await record('restore, dry', session.files.restore({ seq: seq - 1 }, { isDryRun: true }));
+  await record('restore, dry', session.files.restore({ seq: seq - 1 }, { dryRun: true }));
   await record('restore', session.files.restore({ seq: seq - 1 }, { paths: ['src/a.txt'], why: 'back' }));
   await record('keep', session.artifacts.keep('report (1) + a.md', '# Report\n'));
   await record('keep a file', session.artifacts.keep('a.txt', { path: 'src/a.txt' }, { mediaType: 'text/x' }));
@@ -107,7 +107,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await record('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
   await record('retry', session.retry({ turn: 1 }));
   await record('compact', session.compact({ keepTurns: 1 }));
-  await record('verify', session.verify({ isQuick: true }));
+  await record('verify', session.verify({ quick: true }));
   await record('pause', session.pause({ reason: 'lunch' }));
   await record('resume', session.resume());
   await record('handoff', session.handoff({ to: 'human', reason: 'look' }));
@@ -117,8 +117,8 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await record('bind', session.bind(testAgent));
   const run = await session.send('Say hello', { idempotencyKey: 's', policy: 'queue' });
   await record('result', run.result());
-  await record('ended', run.ended());
-  await record('standing', (await session.run(run.id)).standing());
+  await record('waitForEnd', run.waitForEnd());
+  await record('status', (await session.run(run.id)).status());
   await record('events of a run', Array.fromAsync(run.events()));
   await session.send('Later', { notBefore: 4_000_000_000_000 });
   await record('inputs', session.inputs());
@@ -127,18 +127,18 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await session.send('Later', { notBefore: 4_000_000_000_000 });
   const again = await session.retry({ turn: (await session.summary()).turn });
   await record('retry of what waits', again.cancelled);
-  await again.run!.ended();
+  await again.run!.waitForEnd();
   await record('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
   await record('all calls', sessions.toolCalls({ run: run.id }));
   await record('cancel of nothing', session.cancel());
   await record('replay', (await session.replay({ turn: (await session.summary()).turn })).departures);
   await record('close', session.close({ reason: 'over' }));
   await record('archive', session.archive());
-  await record('restored', session.restore());
+  await record('unarchived', session.unarchive());
   await record('reopen', session.reopen());
   await record('approvals', runtime.approvals.list());
   await record('agents', runtime.agents.list());
-  await record('gc', runtime.gc({ isDryRun: true, graceMs: 0 }));
+  await record('gc', runtime.gc({ dryRun: true, graceMs: 0 }));
   await record('no such session', failureOf(sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a')));
   await record('no session at all', failureOf(sessions.get('nonsense')));
   await record('no such point', failureOf(session.state({ at: { turn: 99 } })));
@@ -275,7 +275,7 @@ test('[CLIENT4] a client can follow a session, its commits, its previews, a run 
   const hinted = hints.next();
   const session = await client.sessions.open({ agent: testAgent });
   expect((await hinted).value).toMatchObject({ session: session.id });
-  const commits = session.watch({ path: '/facts/*', signal: leaving.signal });
+  const commits = session.watchCommits({ path: '/facts/*', signal: leaving.signal });
   const events = session.events({ after: 1, follow: true, signal: leaving.signal });
   const committed = commits.next();
   const previewed = Promise.withResolvers<unknown>();
@@ -292,7 +292,7 @@ test('[CLIENT4] a client can follow a session, its commits, its previews, a run 
   const again = await session.send('Hello');
   expect(await previewed.promise).toMatchObject({ type: expect.stringMatching(/delta|progress/) });
   unlisten();
-  await again.ended();
+  await again.waitForEnd();
   await (await runtime.sessions.get(session.id)).commit([{ op: 'add', path: '/facts/port', value: 1 }]);
   const [here] = await (await runtime.sessions.get(session.id)).commits({ path: '/facts/**' });
   expect((await committed).value).toEqual(JSON.parse(JSON.stringify(here)));
@@ -308,7 +308,7 @@ test('[CLIENT4] a client can follow a session, its commits, its previews, a run 
   const step = waiting.next();
   await waiting.return();
   expect(await step).toMatchObject({ done: true });
-  await expect(run.ended({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+  await expect(run.waitForEnd({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 }, 60_000);
 
 /** A fetch that breaks every run stream after one event. */
@@ -345,7 +345,7 @@ test('[CLIENT4, RUN22] a run and an input that joined it are read to their end d
   const run = await session.send('Hello');
   const joining = await session.send('faster', { policy: 'steer' });
   await runtime.worker({ pollMs: 200 }).start();
-  await joining.ended();
+  await joining.waitForEnd();
   const here = await runtime.sessions.get(session.id);
   for (const { id, events } of [joining, run]) {
     const all = await Array.fromAsync((await here.run(id)).events());

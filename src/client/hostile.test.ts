@@ -125,7 +125,7 @@ test('[CLIENT5, CLIENT12] updates and removals are retried under one idempotency
     return json(response, {});
   });
   await session.commit([{ op: 'add', path: '/facts/a', value: 1 }]);
-  await session.describe({ title: 'Another' });
+  await session.update({ title: 'Another' });
   await client.members.change('ann', { role: 'viewer' });
   await client.webhooks.change('whk_1', { enabled: false });
   await client.members.remove('ann');

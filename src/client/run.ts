@@ -1,19 +1,19 @@
 import { endAtOnce } from '../core/engine/end-at-once.ts';
-import type { Run, RunResult, RunUnderWay } from '../core/runs/runs.ts';
+import { hasEnded, isAtRest, type RunResult, type RunUnderWay } from '../core/runs/run-result.ts';
+import type { Run } from '../core/runs/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
-import { runEnds } from '../schema/run.ts';
+import type { Json } from '../schema/json.ts';
 import { path } from './address.ts';
 import { eventIn, followEvents } from './events.ts';
 import { follow } from './follow.ts';
 import { freshKey, type Transport } from './transport.ts';
 
-type Standing = RunResult | RunUnderWay;
+type Standing = RunResult<Json> | RunUnderWay;
 
 /** Whether this event may change the standing of a run. */
 const mayChange = ({ type }: SessionEvent): boolean => /^(?:run|child|session)\./.test(type);
-const isEnd = ({ status }: Standing): boolean => runEnds.some((end) => end === status);
 
 async function* eventsOfRun(
   transport: Transport,
@@ -28,22 +28,25 @@ async function* eventsOfRun(
   }
 }
 
-export const runAfar = (transport: Transport, session: SessionId, id: RunId): Run => {
+export const runAfar = (transport: Transport, session: SessionId, id: RunId): Run<Json> => {
   const inSession = path`/v1/sessions/${session}`;
   const at = path`/v1/sessions/${session}/runs/${id}`;
   const look = (signal?: AbortSignal): Promise<Standing> =>
     transport.json<Standing>(at, { isPatient: signal !== undefined, signal });
 
   /** Reads the run again after every event that may have changed it. */
-  const waitUntil = async (isRest: (standing: Standing) => boolean, given?: AbortSignal): Promise<RunResult> => {
+  const waitUntil = async <Wanted extends Standing>(
+    isWanted: (standing: Standing) => standing is Wanted,
+    given?: AbortSignal,
+  ): Promise<Wanted> => {
     const signal = given ?? new AbortController().signal;
     try {
       const { seq } = await transport.json<{ readonly seq: number }>(inSession, { isPatient: true, signal });
       const now = await look(signal);
-      if (isRest(now)) return now as RunResult;
+      if (isWanted(now)) return now;
       for await (const event of followEvents(transport, inSession, { after: seq, signal })) {
         const then = mayChange(event) ? await look(signal) : now;
-        if (isRest(then)) return then as RunResult;
+        if (isWanted(then)) return then;
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -54,9 +57,9 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
     id,
     session,
     events: ({ after, signal } = {}) => endAtOnce(signal, (ending) => eventsOfRun(transport, at, after, ending)),
-    standing: () => look(),
-    result: ({ signal } = {}) => waitUntil(({ status }) => status !== 'running', signal),
-    ended: ({ signal } = {}) => waitUntil(isEnd, signal),
+    status: () => look(),
+    result: ({ signal } = {}) => waitUntil(isAtRest, signal),
+    waitForEnd: ({ signal } = {}) => waitUntil(hasEnded, signal),
     cancel: () => transport.done(`${at}/cancel`, { method: 'POST', body: {}, idempotencyKey: freshKey() }),
   };
 };

@@ -1,5 +1,8 @@
 import type { EventType, PayloadOf } from './event.ts';
 
+/** The keys of every member of a union. `keyof` alone yields only the common ones. */
+type KeysOfUnion<T> = T extends unknown ? keyof T : never;
+
 /** Explains an event type to people who read a log. Only the documentation imports it. */
 export interface EventEntry<T extends EventType> {
   readonly about: string;
@@ -7,7 +10,7 @@ export interface EventEntry<T extends EventType> {
   readonly kind: 'fact' | 'decision';
   /** Who appends it: the run writer that holds or takes the epoch, an outside writer, or either. */
   readonly writer: 'run' | 'outside' | 'either';
-  readonly fields: { readonly [Field in keyof PayloadOf<T>]-?: string };
+  readonly fields: { readonly [Field in KeysOfUnion<PayloadOf<T>>]: string };
   /** A payload of the newest version. */
   readonly example: Readonly<Record<string, unknown>>;
 }

@@ -7,7 +7,7 @@ import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
-import { Caller, Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
+import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
 /** `payload` is the schema of the newest version. `upcast[n - 1]` lifts a payload from version n to n + 1. */
@@ -191,11 +191,14 @@ export const eventDefinitions = {
     }),
   ),
   'run.ended': event(
-    z.strictObject({
-      status: z.enum(runEnds),
-      output: Json.optional(),
-      error: z.strictObject({ code: Text.max(100), message: Text }).optional(),
-    }),
+    z.discriminatedUnion('status', [
+      z.strictObject({ status: z.literal('succeeded'), output: Json }),
+      z.strictObject({
+        status: z.literal('failed'),
+        error: z.strictObject({ code: Text.max(100), message: Text }),
+      }),
+      z.strictObject({ status: z.literal('cancelled') }),
+    ]),
   ),
   /** Durable before the request is sent to the model. */
   'model.called': event(

@@ -112,7 +112,7 @@ test('[CLI1, LIFE1] lifecycle commands change the status, and forbidden ones cha
   for (const [command, status] of [
     ['close', 'closed'],
     ['archive', 'archived'],
-    ['restore', 'closed'],
+    ['unarchive', 'closed'],
     ['reopen', 'active'],
   ] as const) {
     expect(await said([command, id])).toBe(`${id} is ${status}\n`);

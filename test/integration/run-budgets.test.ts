@@ -64,7 +64,7 @@ test('[BUDGET2] at its token limit a run waits, once, until the limit allows the
   await setup.session.limit({ tokens: 600 });
   await expect.poll(async () => (await waitsOf(setup)).length).toBe(2);
   await setup.session.limit({ tokens: 10_000 });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(await waitsOf(setup)).toEqual([
     expect.stringMatching(/^the session's budget of 500 tokens has no room .* \d+ used, and the answer may need \d+$/),
     expect.stringMatching(/^the session's budget of 600 tokens has no room/),
@@ -100,7 +100,7 @@ test('[BUDGET1] a limit of turns blocks the next turn only', async () => {
   expect(await second.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect(await waitsOf(setup)).toEqual(["the session's budget of 1 turns is used up"]);
   await setup.session.limit({ turns: 2 });
-  expect(await second.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await second.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[BUDGET1] USD are reserved before a call, for the longest answer it may get', async () => {
@@ -111,7 +111,7 @@ test('[BUDGET1] USD are reserved before a call, for the longest answer it may ge
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect(await setup.types()).not.toContain('model.called');
   await setup.session.limit({ usd: longest * 1.5 });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
 });
 
 test('[BUDGET2] a USD limit without a known price blocks the run with a reason', async () => {
@@ -122,7 +122,7 @@ test('[BUDGET2] a USD limit without a known price blocks the run with a reason',
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect((await waitsOf(setup))[0]).toContain('the price of test/model is not known');
   await run.cancel();
-  expect(await run.ended()).toMatchObject({ status: 'cancelled' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'cancelled' });
 });
 
 test('[BUDGET1] a limit of active time counts work, not waiting', async () => {
@@ -133,7 +133,7 @@ test('[BUDGET1] a limit of active time counts work, not waiting', async () => {
   expect(await waitsOf(setup)).toEqual(["the session's budget of 1000 ms of active time is used up"]);
   nowMs += 60_000;
   await setup.session.limit({ activeMs: 1500 });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test.each([

@@ -54,10 +54,10 @@ test('[REPLAY1] denials, answers, invalid inputs and concurrent calls are no dep
   await run.result();
   const [approval] = await runtime.approvals.list();
   await session.deny(approval!.id, 'no');
-  expect((await run.result()).waitingFor).toBe('question');
+  expect(await run.result()).toMatchObject({ waitingFor: 'question' });
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'That one');
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   const done = [...ran];
   expect((await session.replay({ turn: 1 })).departures).toEqual([]);
   expect(ran).toEqual(done);
@@ -70,7 +70,7 @@ test('[REPLAY1] inputs that came during or after a turn, and their cancels, are 
   await (await session.send('during')).cancel();
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'That one');
-  await run.ended();
+  await run.waitForEnd();
   await session.pause();
   await (await session.send('after')).cancel();
   expect((await session.replay({ turn: 1 })).departures).toEqual([]);
@@ -97,7 +97,7 @@ test('[REPLAY1] failures of the model, and limits raised on the way, are no depa
   const run = await session.send('Go');
   await run.result();
   await session.limit({});
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect((await session.replay({ turn: 2 })).departures).toEqual([]);
   const broken: Model = { ...answers, answer: () => Promise.reject(new ModelFailure('unavailable', 'never')) };
   const other = await start(broken);

@@ -93,10 +93,10 @@ test("[WORKER1] a runtime's worker serves all workspaces, and a workspace's work
   const there = await runtime.as(acme).sessions.open({ agent });
   const runs = [await here.send('Go'), await there.send('Go')];
   await runtime.as(acme).worker().runUntilIdle();
-  expect(await runs[1]!.standing()).toMatchObject({ status: 'succeeded' });
-  expect(await runs[0]!.standing()).toMatchObject({ status: 'running' });
+  expect(await runs[1]!.status()).toMatchObject({ status: 'succeeded' });
+  expect(await runs[0]!.status()).toMatchObject({ status: 'running' });
   await runtime.worker().runUntilIdle();
-  expect(await runs[0]!.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await runs[0]!.status()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER2] workers are listed with their sessions until they end, and each workspace sees only its own sessions', async () => {
@@ -112,7 +112,7 @@ test('[WORKER2] workers are listed with their sessions until they end, and each 
   expect(await runtime.as(acme).workers()).toMatchObject([{ ...common, holds: [] }]);
   expect(worker.state()).toMatchObject({ holds: 1, isEnding: false });
   calls[0]!.end();
-  await run.ended();
+  await run.waitForEnd();
   await worker.stop();
   expect(await runtime.workers()).toEqual([]);
 });
@@ -138,7 +138,7 @@ test("[WORKER2, WORKER17] a caller with an API key sees whether a worker has cap
     expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['process']));
   }
   calls[0]!.end();
-  await run.ended();
+  await run.waitForEnd();
   await worker.stop();
 });
 
@@ -162,11 +162,11 @@ test.each([undefined, 2 ** 31])(
     await expect.poll(async () => (await second.workers())[0]?.status).toBe('draining');
     const later = await (await first.sessions.open({ agent })).send('Go');
     await second.worker().start();
-    await later.ended();
+    await later.waitForEnd();
     expect(calls[0]!.signal.aborted).toBe(false);
     calls[0]!.end();
     await drained;
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Done.' });
     expect(calls).toHaveLength(1);
     expect(await typesOf(session)).not.toContain('tool.failed');
   },
@@ -179,7 +179,7 @@ test('[WORKER3] a step that takes too long is abandoned, and runs again elsewher
   await second.worker().start();
   await expect.poll(() => calls.length).toBe(2);
   calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(calls[1]!.attempt).toBe(2);
 });
 
@@ -203,7 +203,7 @@ test('[WORKER4] a worker whose heartbeats fail releases its sessions before thei
   await (await open()).worker({ pollMs: 20 }).start();
   await expect.poll(() => calls.length, { timeout: 5000 }).toBe(2);
   calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER2] a heartbeat in flight does not outlive its worker', async () => {
@@ -243,7 +243,7 @@ test('[RUN19] a worker that runs until idle also claims the runs of a dead proce
   await (await second.sessions.get(session.id)).cancel(run.id);
   const next = await session.send('Go');
   await second.worker().runUntilIdle();
-  expect(await next.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await next.status()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and says why', async () => {
@@ -261,12 +261,12 @@ test('[WORKER16] a worker can run until idle repeatedly', async () => {
   for (const text of ['One', 'Two', 'Three']) {
     const run = await session.send(text);
     await worker.runUntilIdle();
-    expect(await run.standing()).toMatchObject({ status: 'succeeded' });
+    expect(await run.status()).toMatchObject({ status: 'succeeded' });
     expect(await runtime.workers()).toEqual([]);
   }
   await worker.start();
   expect(worker.state()).toMatchObject({ isEnding: false });
-  expect(await (await session.send('Four')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(await (await session.send('Four')).waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test.each(['stop', 'drain'] as const)(
@@ -332,9 +332,9 @@ test('[WORKER6] a scheduled input begins at its time, and delays no other input'
   const later = await session.send('Later', { notBefore: new Date(soon) });
   const now = await session.send('Now');
   await runtime.worker().start();
-  expect(await now.ended()).toMatchObject({ status: 'succeeded' });
-  expect(await later.standing()).toMatchObject({ status: 'running' });
-  expect(await later.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await now.waitForEnd()).toMatchObject({ status: 'succeeded' });
+  expect(await later.status()).toMatchObject({ status: 'running' });
+  expect(await later.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(Date.now()).toBeGreaterThanOrEqual(soon);
   await expect(session.send('x', { notBefore: soon, policy: 'steer' })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -357,14 +357,14 @@ test('[WORKER7, RUN11] a long wait for a model holds no worker, and any worker c
   const session = await first.sessions.open({ agent });
   const run = await session.send('Go');
   await first.worker().runUntilIdle();
-  expect(await run.standing()).toMatchObject({ status: 'running' });
+  expect(await run.status()).toMatchObject({ status: 'running' });
   const waiting = (await Array.fromAsync(session.events())).find(({ type }) => type === 'run.waiting');
   expect(waiting?.payload).toMatchObject({ for: 'model', until: began + 60_000 });
   isLimited = false;
   const second = await open(undefined, { clock: { now: () => began + 60_001 } });
   await second.worker().start();
   await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // triggers a look before its time
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(await typesOf(session)).toContain('run.resumed');
 });
 
@@ -392,7 +392,7 @@ test('[WORKER9] sessions of higher priority come first', async () => {
   for (const priority of ['low', 'normal', 'high'] as const) {
     const session = await runtime.sessions.open({ agent, priority: priority === 'normal' ? undefined : priority });
     const run = await session.send('Go');
-    sent.push(run.ended().then(() => order.push(priority)));
+    sent.push(run.waitForEnd().then(() => order.push(priority)));
   }
   await runtime.worker({ concurrency: 1 }).start();
   await Promise.all(sent);
@@ -422,7 +422,7 @@ test('[WORKER10] limits hold for all workers together', async () => {
     await expect.poll(() => calls.length).toBeGreaterThan(ended);
     calls[ended]!.end();
   }
-  for (const run of runs) expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  for (const run of runs) expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER12] sessions of a claim whose answer was lost are worked on by the same worker', async () => {
@@ -437,7 +437,7 @@ test('[WORKER12] sessions of a claim whose answer was lost are worked on by the 
   }));
   const run = await (await runtime.sessions.open({ agent })).send('Go');
   await runtime.worker().runUntilIdle();
-  expect(await run.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await run.status()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER12] a session claimed again before its release was answered stays with the worker', async () => {
@@ -456,7 +456,7 @@ test('[WORKER12] a session claimed again before its release was answered stays w
   const session = await runtime.sessions.open({ agent });
   const worker = runtime.worker();
   await worker.start();
-  await (await session.send('Go')).ended();
+  await (await session.send('Go')).waitForEnd();
   await expect.poll(() => isFirst).toBe(false);
   const run = await session.send('look');
   await expect.poll(async () => (await runtime.workers())[0]?.busy).toBe(1);
@@ -464,7 +464,7 @@ test('[WORKER12] a session claimed again before its release was answered stays w
   await begun;
   expect(worker.state().holds).toBe(1);
   calls[0]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 /** An agent that delegates a task to this many helpers at once. */
@@ -489,7 +489,7 @@ test('[WORKER10] a session that waits for a subagent gives its place in the limi
   calls[0]!.end();
   await expect.poll(() => calls.length).toBe(2);
   calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER10] a subagent that is waited for runs before older sessions', async () => {
@@ -523,7 +523,7 @@ test('[WORKER3] a call that waits for a subagent does not delay draining', async
   await drained;
   expect(performance.now() - began).toBeLessThan(3000);
   await second.worker().start();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(calls).toHaveLength(1);
 });
 
@@ -582,7 +582,7 @@ test('[WORKER13] a session reserved for a worker that does not come is claimed b
   await sleep(600);
   leftUntil = performance.now() + preferMs;
   const run = await session.send('Go');
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER15] a worker that repeatedly finds nothing skips hints, but still claims later work', async () => {
@@ -608,7 +608,7 @@ test('[WORKER15] a worker that repeatedly finds nothing skips hints, but still c
   const [first, perMs] = [20, 1 / 50];
   expect(looks).toBeLessThan(first + perMs * (performance.now() - began));
   const session = await runtime.sessions.open({ agent });
-  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER3] a model that never answers and ignores aborts does not block stopping', async () => {

@@ -77,7 +77,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
       .poll(async () => (await (await childOf(started))?.summary())?.waiting, { timeout: 10_000 })
       .toBe('budget');
     await started.session.limit({ tokens: 200_000 });
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const limits = (await Array.fromAsync((await childOf(started))!.events())).flatMap((event) =>
       event.type === 'budget.set' ? [event.payload.limits.tokens] : [],
     );
@@ -108,7 +108,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const [approval, ...more] = await runtime.approvals.list();
     expect([approval!.session, more]).toEqual([child.id, []]);
     await runtime.approvals.approve(approval!.id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     expect(await session.summary()).not.toHaveProperty('waiting');
   });
 
@@ -123,7 +123,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const [approval] = await elsewhere.approvals.list();
     await elsewhere.approvals.approve(approval!.id);
     await elsewhere.worker({ session: started.session.id }).start();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const used = (await Array.fromAsync(started.session.events())).filter(({ type }) => type === 'child.ended');
     expect(used).toHaveLength(1);
   });
@@ -189,7 +189,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length, { timeout: 10_000 }).toBe(1);
     await first.stop();
     await (await started.open()).worker().start();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const opened = (await Array.fromAsync(started.session.events())).filter(({ type }) => type === 'child.opened');
     expect(opened).toHaveLength(1);
   });
@@ -327,7 +327,7 @@ test('[SUB2] a waiting child ends even if the process that cancelled its parent 
 test("[SUB2] a call that times out ends its child, and the child's usage counts", async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
   await runtime.worker().start();
-  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+  expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   expect((await session.toolCalls())[0]).toMatchObject({ tool: 'helper', status: 'timeout' });
   expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
   const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
@@ -346,7 +346,7 @@ test("[SUB7] a child's usage counts once, even if the worker dies before the cal
     },
   }));
   await runtime.worker().start();
-  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(hasFailed).toBe(true);
   const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
   expect(ends).toHaveLength(1);
@@ -399,7 +399,7 @@ describe.each(['before it waits', 'after it was approved'])('a worker that dies 
       await dying.stop();
       await runtime.worker(briefly).start();
       if (when === 'before it waits') await approve();
-      expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+      expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
       const { messages } = await session.context();
       expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
       const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
@@ -439,7 +439,7 @@ describe.each(['lives', 'dies then'])(
       await recorded.promise;
       if (fate === 'dies then') await worker.stop();
       await runtime.worker(briefly).start();
-      expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+      expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
     });
   },
 );
@@ -525,7 +525,7 @@ describe('a session that is stopped while its child works', () => {
     expect((await child.toolCalls())[0]).toMatchObject({ tool: 'wait', status: 'ok' });
     expect((await child.transcript()).at(-1)).toMatchObject({ message: { role: 'tool' } });
     await session.resume();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
     expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
   });
 
@@ -534,7 +534,7 @@ describe('a session that is stopped while its child works', () => {
     await session.pause({ withinMs: 0 });
     expect(await statuses()).toEqual(['paused', 'paused']);
     await session.resume();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
   test('[SUB6, RUN8] keeps its child at rest while a person has the session', async () => {
@@ -543,7 +543,7 @@ describe('a session that is stopped while its child works', () => {
     letThrough();
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['active', 'paused']);
     await session.handoff({ to: 'agent' });
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
   test('[SUB6] keeps its child at rest until both the pause and the handoff have ended, in either order', async () => {
@@ -556,7 +556,7 @@ describe('a session that is stopped while its child works', () => {
     await session.resume();
     expect(await statuses()).toEqual(['active', 'paused']);
     await session.handoff({ to: 'agent' });
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 });
 

@@ -49,7 +49,7 @@ test('[CLI20] - skips archived sessions as long as there is another one', async 
     expect(await shown()).toBe(id);
     await answered(['archive', id]);
     expect(await shown()).toBe(next);
-    expect((await answered(['restore', '-'])).id).toBe(id);
+    expect((await answered(['unarchive', '-'])).id).toBe(id);
     await answered(['archive', id]);
   }
 });

@@ -7,6 +7,7 @@ import type { Sessions } from '../../core/runtime/sessions.ts';
 import type { Worker, WorkerOptions } from '../../core/runtime/workers.ts';
 import type { Runtime, RuntimeOptions } from '../../runtime.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import type { OwnState } from '../../schema/state.ts';
 import type { Status } from '../../schema/statuses.ts';
 import type { Config } from '../config/config.ts';
 import type { Person } from '../runs/person.ts';
@@ -130,7 +131,7 @@ export interface Context {
    * archived sessions, or looks only at the statuses in `lastOf`.
    */
   readonly sessionId: (named: string, lastOf?: readonly Status[]) => Promise<SessionId>;
-  readonly session: (named: string, lastOf?: readonly Status[]) => Promise<Session>;
+  readonly session: (named: string, lastOf?: readonly Status[]) => Promise<Session<OwnState>>;
   /** Runs another command within this process and returns its exit code. */
   readonly call: (argv: readonly string[], elsewhere: Partial<Surroundings>) => Promise<number>;
   /** Aborts on Ctrl-C. Once requested, Ctrl-C no longer ends the process by itself. */

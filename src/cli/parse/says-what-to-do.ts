@@ -1,6 +1,6 @@
 /** Verbs with which a message gives advice. */
 const imperatives =
-  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|fix|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|raise|read|remove|reopen|repeat|restore|resume|retry|revert|run|search|see|send|set|start|stop|take|try|upgrade|use|write';
+  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|fix|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|raise|read|remove|reopen|repeat|restore|resume|retry|revert|run|search|see|send|set|start|stop|take|try|unarchive|upgrade|use|write';
 /** Words after which such a verb is not advice: `use of it`, `read ECONNRESET`, `write timeout`. */
 const noRequest = '(?! (?:of|is|are|was|must|error|failed|timeout|timed|E[A-Z]+)\\b)';
 

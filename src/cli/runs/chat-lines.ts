@@ -1,4 +1,4 @@
-import type { RunResult } from '../../core/runs/runs.ts';
+import type { RunResult } from '../../core/runs/run-result.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { RunId } from '../../schema/ids.ts';
@@ -10,7 +10,8 @@ import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';
 import type { RunsView } from './runs-view.ts';
 
-type Outcome = { readonly run: RunId | undefined } & (Omit<RunResult, 'run' | 'usage'> | { readonly status: 'paused' });
+type WithoutRun<Result> = Result extends RunResult ? Omit<Result, 'run' | 'usage'> : never;
+type Outcome = { readonly run: RunId | undefined } & WithoutRun<RunResult>;
 
 const paused = (run: RunId): Outcome => ({ run, status: 'paused' });
 

@@ -58,12 +58,12 @@ export interface ToolContext {
   delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
 }
 
-export interface Delegated {
-  readonly session: SessionId;
-  readonly status: 'succeeded' | 'failed' | 'cancelled';
-  readonly output?: Json | undefined;
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
-}
+/** How the task ended, and in which session it was done. */
+export type Delegated = { readonly session: SessionId } & (
+  | { readonly status: 'succeeded'; readonly output: Json }
+  | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly status: 'cancelled' }
+);
 
 /** The outcome of a call whose worker died. The model is told when it is `unknown`. */
 export type Reconciled =

@@ -3,6 +3,7 @@ import { listOf } from '../../schema/bounded.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
@@ -91,5 +92,5 @@ export const sendInput = async (
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},
-): Promise<Run> =>
+): Promise<Run<Json>> =>
   runHandle(scope, key, await admitInput(scope, key, input, parseInput('the options', Options, options)));

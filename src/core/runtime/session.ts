@@ -5,11 +5,11 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
-import { Text } from '../../schema/json.ts';
+import { type Json, Text } from '../../schema/json.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
 import { Limits } from '../../schema/run.ts';
-import type { Provenance, State } from '../../schema/state.ts';
+import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
@@ -37,7 +37,7 @@ import type { Run } from '../runs/runs.ts';
 import { type SendInput, type SendOptions, sendInput } from '../runs/send.ts';
 import { type SessionUsage, usageOf } from '../runs/usage.ts';
 import { type WaitingInput, waitingInputs } from '../runs/waiting-inputs.ts';
-import type { Agent } from '../session/agent.ts';
+import type { Agent, OutputOf, OwnOf } from '../session/agent.ts';
 import type { Context } from '../session/context/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import type { ToolDeclarations } from '../session/events/call-events.ts';
@@ -68,26 +68,20 @@ import type { Scope } from './scope.ts';
 /** Of one append: who has more appends again, and others have their turn in between. */
 export const maxMessages = 1000;
 
-/** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
-export interface Session {
+/**
+ * A handle on a session, with the types of its agent; `Session` by itself is one of any agent. It holds no resource: `close` ends the session
+ * itself, and `reopen` undoes that.
+ */
+export interface Session<Own = Record<string, unknown>, Output = unknown> {
+  // Identity and lifecycle
+
   readonly id: SessionId;
-  readonly files: SessionFiles;
-  readonly artifacts: SessionArtifacts;
   /** What a listing shows of it: title, status, agent, counts, and where it came from. */
   summary(): Promise<SessionSummary>;
-  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
-  append(
-    messages: MessageInput | readonly MessageInput[],
-    options?: z.input<typeof AppendOptions>,
-  ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /** Gives it another title, metadata or priority. */
-  describe(about: Description): Promise<void>;
-  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
-  events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
-  /** The messages of the live lineage, now or at a point. */
-  transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
-  /** What a model would be given next. */
-  context(options?: ContextOptions): Promise<Context>;
+  update(about: Description): Promise<void>;
+  /** Binds the session to an agent, or to another version of its agent. The handle that it gives has the types of that one. */
+  bind<A extends Agent>(agent: A): Promise<SessionOf<A>>;
   /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that this cuts off counts as interrupted, or runs again. */
   pause(options?: PauseOptions): Promise<void>;
   /** Ends a pause: what waited in the session goes on. */
@@ -99,15 +93,38 @@ export interface Session {
   /** Puts a closed session away: its worktrees may be collected. */
   archive(): Promise<void>;
   /** Takes it out of the archive. */
-  restore(): Promise<void>;
+  unarchive(): Promise<void>;
+
+  // Input and runs
+
   /** Stores the input and makes the run that will answer it. A worker takes it from there: without one, nothing happens. */
-  send(input: SendInput, options?: SendOptions): Promise<Run>;
+  send(input: SendInput, options?: SendOptions): Promise<Run<Output>>;
   /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
   inputs(): Promise<readonly WaitingInput[]>;
   /** A run of this session that was admitted before, here or elsewhere. */
-  run(id: string): Promise<Run>;
+  run(id: string): Promise<Run<Output>>;
   /** Ends the run under way at once, or the one named; gives its id, if there was one. */
   cancel(run?: RunId): Promise<RunId | undefined>;
+  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
+  append(
+    messages: MessageInput | readonly MessageInput[],
+    options?: z.input<typeof AppendOptions>,
+  ): Promise<readonly SessionEvent<'message.appended'>[]>;
+  /**
+   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
+   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
+   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
+   */
+  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
+  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
+  previews(listener: (preview: Preview) => void): () => void;
+  /** Sets what the session may use in all. A run that waits for its budget goes on. */
+  limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** What it has used so far, and what it may use in all. */
+  usage(): Promise<SessionUsage>;
+
+  // People
+
   /** Answers what the agent asked, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
   /** Lets a call run that waits for an approval, by the id of the approval. */
@@ -116,16 +133,13 @@ export interface Session {
   deny(approval: string, reason?: string): Promise<void>;
   /** Gives the session to a person, or back to the agent. */
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
-  /** Sets what the session may use in all. A run that waits for its budget goes on. */
-  limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
-  /** What it has used so far, and what it may use in all. */
-  usage(): Promise<SessionUsage>;
-  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
-  previews(listener: (preview: Preview) => void): () => void;
+
+  // State
+
   /** The typed state, now or at a point. */
-  state(options?: z.input<typeof AtPoint>): Promise<State>;
+  state(options?: z.input<typeof AtPoint>): Promise<State<Own>>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
-  commit(change: Change, options?: CommitOptions): Promise<CommitRecord | undefined>;
+  commit(change: Change<Own>, options?: CommitOptions): Promise<CommitRecord | undefined>;
   /** Raises how far entries of the state can be relied on, and says why. */
   lift(
     path: string | readonly string[],
@@ -133,18 +147,38 @@ export interface Session {
   ): Promise<CommitRecord>;
   /** Commits of the live lineage that match, newest first. */
   commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
-  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
-  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** Every commit that matches, as it comes, from this call on. */
-  watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
+  watchCommits(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
   /** Takes a commit back. Of an adoption, the files go back too; those of other commits stay as they are. */
   revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
-  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
-  adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+
+  // History and branches
+
+  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
+  events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
+  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
+  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
+  /** The whole family that the session belongs to, from its root. */
+  tree(): Promise<TreeNode>;
   /** What differs between two places, as a patch and by what changed. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
-  /** Binds the session to an agent, or to another version of its agent. */
-  bind(agent: Agent): Promise<void>;
+  /** A child session that goes on from a point, or from now; nothing is copied. */
+  fork(options?: ForkOptions): Promise<Session<Own, Output>>;
+  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
+  adopt(branch: { readonly id: SessionId } | SessionId, options?: AdoptOptions): Promise<Adoption>;
+  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
+  rewind(options: RewindOptions): Promise<Rewind>;
+  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
+  retry(options: { readonly turn: number }): Promise<Retry<Output>>;
+  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
+  replay(options: ReplayOptions): Promise<Replay>;
+
+  // Context
+
+  /** The messages of the live lineage, now or at a point. */
+  transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
+  /** What a model would be given next. */
+  context(options?: ContextOptions): Promise<Context>;
   /** Keeps a fact word for word in every context from the next turn on. */
   pin(fact: string): Promise<void>;
   /** Ends what `pin` began. */
@@ -153,22 +187,14 @@ export interface Session {
   compact(options?: CompactOptions): Promise<Compaction | undefined>;
   /** What was left out of a context, by its key. */
   recall(key: string): Promise<unknown>;
-  /**
-   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
-   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
-   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
-   */
-  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
-  retry(options: { readonly turn: number }): Promise<Retry>;
-  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
-  replay(options: ReplayOptions): Promise<Replay>;
-  /** A child session that goes on from a point, or from now; nothing is copied. */
-  fork(options?: ForkOptions): Promise<Session>;
-  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
-  rewind(options: RewindOptions): Promise<Rewind>;
-  /** The whole family that the session belongs to, from its root. */
-  tree(): Promise<TreeNode>;
+
+  // Files
+
+  readonly files: SessionFiles;
+  readonly artifacts: SessionArtifacts;
+
+  // Maintenance
+
   /** Walks the hash chain and the files that it names, and tells the first event that is not as it was written. */
   verify(options?: VerifyOptions): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
@@ -190,14 +216,18 @@ const messageOf = (input: MessageInput): unknown => {
   return { ...input, id, content: typeof content === 'string' ? [{ type: 'text', text: content }] : content };
 };
 
-export const sessionHandle = (scope: Scope, id: SessionId): Session => {
+/** A session of an agent. */
+export type SessionOf<A extends Agent> = Session<OwnOf<A>, OutputOf<A>>;
+
+/** What a log holds is JSON; that it has the types of the agent is for who names the agent to know. */
+export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Json> => {
   const key = keyOf(scope, id);
   const trackCalls = callTracking(scope, key);
   const run = async (command: SessionCommand, options?: ExecuteOptions) => execute(scope, key, command, options);
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
-  return scope.give<Session>('session', {
+  return scope.give<Session<OwnState, Json>>('session', {
     id,
     files: sessionFiles(scope, key),
     artifacts: sessionArtifacts(scope, key),
@@ -236,7 +266,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       ),
     usage: () => usageOf(scope, key),
     previews: (listener) => scope.previews.listen(key, listener),
-    describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),
+    update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) => readContext(scope, key, options),
@@ -251,7 +281,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       await move({ type: 'archive' });
       await leaveFolder(scope, key);
     },
-    restore: () => move({ type: 'restore' }),
+    unarchive: () => move({ type: 'unarchive' }),
     state: async (options = {}) => {
       const { at } = parseInput('the query', AtPoint, options);
       const head = await scope.folds.outline(key);
@@ -261,7 +291,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     lift: (path, options) => liftProvenance(scope, key, path, options),
     commits: (filter) => findCommits(scope, key, filter),
     toolCalls: (filter) => findCalls(scope, key, filter),
-    watch: (filter) => watchCommits(scope, key, filter),
+    watchCommits: (filter) => watchCommits(scope, key, filter),
     revert: (seq, options) => revertCommit(scope, key, seq, options),
     adopt: async (branch, options) =>
       adoptBranch(
@@ -271,7 +301,10 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
         options,
       ),
     diff: (from, to) => diffPlaces(scope, key, from, to),
-    bind: (agent) => move({ type: 'bind', agent }),
+    bind: async <A extends Agent>(agent: A) => {
+      await move({ type: 'bind', agent });
+      return sessionHandle(scope, id) as SessionOf<A>;
+    },
     pin: async (fact) => {
       await commitState(scope, key, (draft) => {
         if (!Object.hasOwn(draft.facts, fact)) throw pinProblem(fact);

@@ -7,15 +7,24 @@ import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import { pointerOf } from '../../schema/pointer.ts';
 import type { Limits } from '../../schema/run.ts';
+import type { OwnState } from '../../schema/state.ts';
 import { type JsonSchema, jsonSchemaOf } from '../ports/json-schema.ts';
 import type { ModelSettings } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Summarize } from './context/compaction.ts';
 import type { StateProblem } from './state/state-change.ts';
 
-type OwnState = Record<string, Json>;
+/**
+ * A schema that only checks. One that gives another type than it takes is refused by this sentence, because the state holds what was
+ * committed, and not what the schema makes of it.
+ */
+export type CheckingSchema<Own, Parsed> = StandardSchemaV1<Own, Parsed> &
+  (AreSame<Own, Parsed> extends true
+    ? unknown
+    : 'a state schema must not change values: remove its defaults, coercions, transforms and brands');
+type AreSame<A, B> = [A, B] extends [B, A] ? true : false;
 
-export interface AgentDefinition<Own extends object = OwnState> {
+export interface AgentDefinition<Own extends object = OwnState, Output = unknown, Parsed = Own> {
   /** The name of the agent: a letter, then letters, digits, `-` or `_`, 63 characters at most. */
   readonly name: string;
   /**
@@ -38,7 +47,7 @@ export interface AgentDefinition<Own extends object = OwnState> {
    * A schema that the answer must fit, as JSON. `result().output` is then the parsed value. Without it, the answer is
    * text.
    */
-  readonly output?: StandardSchemaV1;
+  readonly output?: StandardSchemaV1<unknown, Output>;
   /**
    * A command that recreates files which snapshots leave out, such as `npm ci`. It runs in a worktree that was just
    * restored, by the agent's tool `shell` or by the one named here.
@@ -47,10 +56,10 @@ export interface AgentDefinition<Own extends object = OwnState> {
   /** Limits, and how older turns are summarized. */
   readonly policies?: AgentPolicies;
   /**
-   * The schema of the agent's own part of the state, `state.own`. It only validates: the defaults, coercions and
-   * transforms of the schema are not applied to the state.
+   * The schema of the agent's own part of the state, `state.own`, and its type. It only validates: the state holds what
+   * was committed. So a schema with defaults, coercions or transforms does not compile.
    */
-  readonly state?: StandardSchemaV1<Own, unknown>;
+  readonly state?: CheckingSchema<Own, Parsed>;
   /** The value of `state.own` in a new session, by default `{}`. Required when the schema does not accept `{}`. */
   readonly initial?: NoInfer<Own>;
   /** Converts `state.own` of an earlier version to the schema of this one. Required when the schema has changed. */
@@ -77,7 +86,10 @@ export interface AnswerForm {
   parse(text: string): { readonly value: unknown } | { readonly problem: string };
 }
 
-export interface Agent {
+/** What `defineAgent` gives. Its types are those of its schemas; without them, any agent fits. */
+export interface Agent<Own = unknown, Output = unknown> {
+  /** There for the compiler alone. */
+  readonly '~types'?: { readonly own: Own; readonly output: Output };
   readonly name: string;
   readonly version: number;
   readonly instructions?: string | undefined;
@@ -219,7 +231,16 @@ const prepareOf = (
   );
 };
 
-export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
+/** What `state.own` is in the sessions of an agent. */
+export type OwnOf<A extends Agent> = A extends Agent<infer Own> ? (unknown extends Own ? OwnState : Own) : never;
+
+/** What the runs of an agent give. */
+export type OutputOf<A extends Agent> =
+  A extends Agent<unknown, infer Output> ? (unknown extends Output ? Json : Output) : never;
+
+export const defineAgent = <Own extends object = OwnState, Output = string, Parsed = Own>(
+  definition: AgentDefinition<Own, Output, Parsed>,
+): Agent<Own, Output> => {
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
   const { name, version, instructions, state, migrate, model, settings = {}, policies = {} } = definition;

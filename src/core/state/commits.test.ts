@@ -137,7 +137,7 @@ test('[QRY2] a workspace query includes what a rewind left behind while a branch
   await branch.rewind({ to: { turn: 1 } });
   expect(await files()).toHaveLength(2);
   await deeper.rewind({ to: { turn: 1 } });
-  await early.describe({ title: 'goes on without it' });
+  await early.update({ title: 'goes on without it' });
   expect(await files()).toEqual(['/filesModified/a.ts']);
 });
 

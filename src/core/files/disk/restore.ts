@@ -20,7 +20,7 @@ export interface RestoreOptions extends WorktreeOptions {
   /** The snapshot to restore. */
   readonly root: BlobHash;
   /** Only reports what would change. */
-  readonly isDryRun?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
   /** The folder for files that are in the way, on the same disk. Without it, such files make the restore fail. */
   readonly aside?: string | undefined;
 }
@@ -121,7 +121,7 @@ const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHas
  * mixture of both versions, each file complete, and another restore finishes the work.
  */
 export const restoreSnapshot = async (
-  { root, isDryRun = false, aside, ...options }: RestoreOptions,
+  { root, dryRun = false, aside, ...options }: RestoreOptions,
   cache: StatCache | undefined,
   blobs: Blobs,
 ): Promise<{ readonly restored: Restored; readonly cache: StatCache }> => {
@@ -129,10 +129,10 @@ export const restoreSnapshot = async (
   const folder = realFolder(options.folder);
   const staging = new Staging(folder, blobs);
   // Ignores a failure, because the file is staged again, and fails again, when it is needed.
-  const ahead = cache && !isDryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
+  const ahead = cache && !dryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
   try {
     const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;
-    const taken = await takeSnapshot({ ...options, isWanted }, cache, isDryRun ? withoutPutting(blobs) : blobs);
+    const taken = await takeSnapshot({ ...options, isWanted }, cache, dryRun ? withoutPutting(blobs) : blobs);
     const scanned = taken.cache.root;
     const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
     const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));
@@ -140,7 +140,7 @@ export const restoreSnapshot = async (
     const own = changes.some(isPlaced) && !staging.hasRoom() ? [ownFolder] : [];
     const inTheWay = [...own, ...leftOut, ...replacedBy(changes, taken.wanted)];
     const restored = { before: scanned.hash, changes: findRenames(changes), inTheWay };
-    if (isDryRun) return { restored, cache: taken.cache };
+    if (dryRun) return { restored, cache: taken.cache };
     assertPossible(changes, inTheWay, aside);
     await ahead;
     const movedTo = await asWorktreeError(folder, async () => {
@@ -157,6 +157,6 @@ export const restoreSnapshot = async (
     };
   } finally {
     await ahead;
-    if (!isDryRun) staging.close();
+    if (!dryRun) staging.close();
   }
 };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { refuseBeyond } from '../../../core/engine/points.ts';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import { hasEnded, type Run } from '../../../core/runs/runs.ts';
+import { hasEnded } from '../../../core/runs/run-result.ts';
+import type { Run } from '../../../core/runs/runs.ts';
 import { maxMessages, type Session } from '../../../core/runtime/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
@@ -32,7 +33,7 @@ async function* untilOver(
   options: { readonly after: number | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<Frame, void, void> {
   yield* asFrames(run.events(options));
-  if (!options.signal.aborted && hasEnded(await run.standing())) yield { event: 'end', data: {} };
+  if (!options.signal.aborted && hasEnded(await run.status())) yield { event: 'end', data: {} };
 }
 
 /** Where a reader resumes. An event that does not exist is refused before the stream begins. */
@@ -104,7 +105,7 @@ export const runRoutes = [
     answer: RunResultView,
     handle: async ({ session, params, query, signal, waiting }) => {
       const run = await session.run(params.run);
-      return query.wait ? waiting(() => run.result({ signal })) : run.standing();
+      return query.wait ? waiting(() => run.result({ signal })) : run.status();
     },
   }),
   defineSessionRoute({

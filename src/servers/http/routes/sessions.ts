@@ -78,15 +78,15 @@ export const sessionRoutes = [
   defineSessionRoute({
     method: 'PATCH',
     path: '/v1/sessions/{session}',
-    name: 'describeSession',
-    verb: 'session.describe',
+    name: 'updateSession',
+    verb: 'session.update',
     summary: 'Changes the title, metadata or priority',
     body: Description,
     answer: SummaryView,
     handle: async ({ session, body }) => {
       if (Object.keys(body).length === 0)
         throw new PerdureError('INVALID_INPUT', 'the body is empty: give a title, metadata or a priority');
-      await session.describe(body);
+      await session.update(body);
       return session.summary();
     },
   }),
@@ -107,7 +107,7 @@ export const sessionRoutes = [
     summary: 'Reads the whole log and reports whether it is unchanged',
     query: { quick: Flag.optional() },
     answer: VerificationView,
-    handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { isQuick: quick }) }),
+    handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { quick }) }),
   }),
   defineSessionRoute({
     method: 'GET',

@@ -122,7 +122,7 @@ export const workspaceRoutes = [
     verb: 'runtime.gc',
     summary:
       'Removes blobs that no log names and worktrees that no session needs; a dry run reports what would be removed',
-    body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
+    body: z.strictObject({ dryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
     answer: CollectionView,
     handle: async ({ runtime, body }) => await runtime.gc(body),
   }),
