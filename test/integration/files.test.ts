@@ -170,6 +170,17 @@ test('[FILE41] unchanged files are not read again, even after a restart', async 
   expect(changed.cache.root.entries.get('b')).toBe(kept.root.entries.get('b'));
 });
 
+test('[FILE41] the scan cache of another worktree does not change what a snapshot records', async () => {
+  const [one, other] = [start({ a: 'one', 'b/c': 'two' }), start({ a: 'ONE', 'b/c': 'TWO' })];
+  const past = new Date('2020-01-01');
+  for (const { at } of [one, other]) for (const name of ['a', 'b/c', 'b', '']) utimesSync(at(name), past, past);
+  await Promise.all([one.settled(), other.settled()]);
+  const { root } = await one.snapshot();
+  await other.snapshot();
+  const taken = await takeSnapshot({ folder: one.path }, other.cache(), one.blobs);
+  expect(taken.snapshot.root).toBe(root);
+});
+
 test('[FILE3, FILE41] a folder is listed again once an entry was added or removed, whatever its modification time says', async () => {
   const { at, write, remove, snapshot, cache, blobs, settled } = start({ 'a/b/one': '1', 'a/b/two': '2' });
   const past = new Date('2020-01-01');

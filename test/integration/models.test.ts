@@ -228,7 +228,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(JSON.stringify(server.requests[0])).toContain('"ok":{"type":"boolean"}');
   });
 
-  test('[MODEL5] a rate limit says how long to wait, in seconds, milliseconds or as a date', async () => {
+  test('[MODEL5, MODEL13] a rate limit says how long to wait, in seconds, milliseconds or as a date', async () => {
     const limit = (headers: Record<string, string>) => ({ status: { status: 429, message: 'Slow down', headers } });
     server.reply(limit({ 'retry-after': '7' }), limit({ 'retry-after-ms': '250', 'retry-after': '9' }), limit({}));
     expect(await failing()).toMatchObject({ failure: 'rate-limit', retryAfterMs: 7000 });
@@ -241,7 +241,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(server.requests).toHaveLength(4);
   });
 
-  test('[MODEL5] an HTTP status maps to the kind of failure', async () => {
+  test('[MODEL5, MODEL13] an HTTP status maps to the kind of failure, and no failure is retried', async () => {
     const kinds = [
       [500, 'unavailable'],
       [503, 'unavailable'],
@@ -258,6 +258,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
       expect(failure.message).toContain('as the provider says');
       expect(failure.message).toContain(name);
     }
+    expect(server.requests).toHaveLength(kinds.length);
   });
 
   test('[MODEL5] a conversation that is too long is an overflow', async () => {

@@ -53,6 +53,21 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'threw' });
   });
 
+  test('[FILE46] calls of one answer that may write run one at a time, and each has its own changes', async () => {
+    const { session, set, resultOf } = await startRunFiles(kind);
+    let count = 0;
+    set((context) => write({ [`${++count}.txt`]: 'x' })(context));
+    expect(await resultOf('act thrice')).toMatchObject({ status: 'succeeded' });
+    const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
+    expect(types.filter((type) => type === 'tool.called' || type === 'tool.completed')).toEqual(
+      Array(3).fill(['tool.called', 'tool.completed']).flat(),
+    );
+    const calls = (await session.toolCalls()).map(({ callId }) => callId).toReversed();
+    expect((await session.state()).filesModified).toEqual(
+      Object.fromEntries(calls.map((callId, n) => [`${n + 1}.txt`, { change: 'created', tool: 'act', callId }])),
+    );
+  });
+
   test('[FILE17] files left out of a snapshot are counted in its event', async () => {
     const { session, turn } = await startRunFiles(kind);
     await turn((context) => {

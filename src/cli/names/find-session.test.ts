@@ -101,3 +101,18 @@ test('[CLI7] the search stops as soon as a name is known to be ambiguous', async
   await expect(findId(kind, '0000')).rejects.toThrow('and more; give more characters');
   expect(looked).toBeLessThan(10);
 });
+
+test('[CLI19] a part of an id is looked up among the 10,000 sessions that changed last', async () => {
+  const { call, answered, inLibrary } = memoryCommandLine();
+  const oldest = await idOf(answered, 'Oldest');
+  const end = oldest.slice(-12);
+  const openMore = (count: number) =>
+    inLibrary(async (sessions) => {
+      for (let opened = 0; opened < count; opened++) await sessions.open();
+    });
+  await openMore(9_999);
+  expect((await answered(['show', end])).summary.id).toBe(oldest);
+  await openMore(1);
+  expect(await call(['show', end])).toMatchObject({ code: 5 });
+  expect((await answered(['show', oldest])).summary.id).toBe(oldest);
+});

@@ -1,7 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startTestServer, type TestServer } from '../../../test/support/servers/http-server.ts';
 import { bundleBomb } from '../../../test/support/stores/bundle-bomb.ts';
 import { madeBlob, madeBundle } from '../../../test/support/stores/made-bundle.ts';
+import { importBundle } from '../../core/bundles/import-bundle.ts';
+
+vi.mock(import('../../core/bundles/import-bundle.ts'), async (original) => {
+  const module = await original();
+  return { ...module, importBundle: vi.fn(module.importBundle) };
+});
 
 const importInto = ({ server, keys }: TestServer, body: unknown, key = keys.admin): Promise<Response> =>
   fetch(`${server.url}/v1/import`, {
@@ -68,4 +74,25 @@ test('[HTTP26] a folder listing over 8 MiB is refused with 413', async () => {
   const answer = await importInto(server, bytes);
   expect(answer.status).toBe(413);
   expect(await answer.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', details: { maxBytes: 8 * 1024 * 1024 } });
+});
+
+test('[HTTP26] commits over 64 MiB in all are refused with 413', async () => {
+  const server = await startTestServer();
+  const commit = (value: string) => ({
+    type: 'state.committed',
+    payload: { delta: [{ op: 'add', path: '/facts/a', value }], inverse: [], provenance: 'human' },
+  });
+  const { bytes } = madeBundle([
+    { type: 'session.opened', payload: {} },
+    ...Array.from({ length: 5 }, () => commit('x'.repeat(15 * 1024 * 1024))),
+  ]);
+  const answer = await importInto(server, bytes);
+  expect(answer.status).toBe(413);
+  expect(await answer.json()).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', details: { maxBytes: 64 * 1024 * 1024 } });
+});
+
+test('[HTTP26] an import is limited to 8 GiB when it is decompressed', async () => {
+  const server = await startTestServer();
+  expect((await importInto(server, bundleOf())).status).toBe(200);
+  expect(vi.mocked(importBundle).mock.lastCall?.[2]).toMatchObject({ maxBytes: 8 * 1024 ** 3 });
 });

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { startTestServer, type TestServer } from '../../../test/support/servers/http-server.ts';
+import { overrideStore } from '../../../test/support/stores/override-store.ts';
 import { unbounded } from '../../../test/support/stores/unbounded.ts';
 import { EventPage } from '../../schema/views/event.ts';
 import { StateView } from '../../schema/views/session.ts';
+import { openMemoryStore } from '../../testing/memory-store.ts';
 import { bytes } from './route.ts';
 import { routes } from './routes/index.ts';
 
@@ -250,6 +252,32 @@ test('[HTTP16] an error is answered as RFC 9457 says, with its code and the next
   expect((await ask('/v1/sessions', { method: 'DELETE' })).status).toBe(405);
   expect((await ask('/v1/sessions?limit=0')).status).toBe(400);
   expect((await ask('/v1/sessions?nonsense=1')).status).toBe(400);
+});
+
+test('[HTTP16] an internal error is answered with nothing but the request id under which it is logged', async () => {
+  const store = openMemoryStore();
+  const defect = new TypeError('row 7 of table sessions is odd');
+  const failures: unknown[] = [];
+  const { ask } = await startTestServer(
+    { observer: { failed: (...failure) => failures.push(failure) } },
+    { store: overrideStore(store, { list: () => Promise.reject(defect) }) },
+  );
+  const answer = await ask('/v1/sessions');
+  const request = expect.stringMatching(/^\S+$/);
+  const body = await answer.json();
+  expect([answer.status, body]).toEqual([
+    500,
+    {
+      type: 'urn:perdure:error:DEFECT',
+      title: 'DEFECT',
+      status: 500,
+      detail: 'internal error; search the server log for this request id',
+      code: 'DEFECT',
+      details: {},
+      request,
+    },
+  ]);
+  expect(failures).toEqual([[defect, body.request]]);
 });
 
 test('[HTTP7] the routes of members, keys and the audit log check roles and areas', async () => {

@@ -70,6 +70,7 @@ export const newPlace = async (kind: StoreKind) => {
 const steps = [
   { when: { answers: 0, userMatches: 'look' }, calls: [{ tool: 'look', input: {} }] },
   { when: { answers: 0, userMatches: 'stare' }, calls: Array(20).fill({ tool: 'look', input: {} }) },
+  { when: { answers: 0, userMatches: 'thrice' }, calls: Array(3).fill({ tool: 'act', input: {} }) },
   { when: { answers: 0, userMatches: 'repeat' }, calls: [{ tool: 'repeat', input: {} }] },
   { when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] },
   { text: 'Done.' },

@@ -7,13 +7,15 @@ import { openMemoryStore } from '../../../testing/memory-store.ts';
 
 const commandLine = (allowPrivate = true) => {
   const database = newMemoryDatabase();
-  const call = (...argv: readonly string[]) =>
+  const callIn = (columns: number | undefined, ...argv: readonly string[]) =>
     callCli([...argv, '--store', 'memory'], {
+      ...(columns !== undefined && { columns }),
       openRuntime: (options) =>
         openRuntime({ ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
     });
+  const call = (...argv: readonly string[]) => callIn(undefined, ...argv);
   const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);
-  return { call, json };
+  return { call, callIn, json };
 };
 
 test('[CLIM3] webhooks can be added, tested, listed with their deliveries and removed, and the secret is shown once', async () => {
@@ -82,4 +84,18 @@ test('[CLIM3, HOOK8] an address that webhooks must not use is a wrong call', asy
   const { call } = commandLine(false);
   expect((await call('webhooks', 'add', 'http://127.0.0.1:1/')).code).toBe(2);
   expect((await call('webhooks', 'add', 'https://example.org/', '--event', 'run.began')).code).toBe(2);
+});
+
+test('[CLI21] a terminal shows deliveries by the end of their ids, which names them, and a pipe shows whole ids', async () => {
+  const { callIn, json } = commandLine();
+  const receiver = await startReceiver();
+  const { webhook } = await json('webhooks', 'add', receiver.url);
+  const { id } = await json('webhooks', 'test', webhook.id);
+  const idIn = ({ out }: { readonly out: string }) => out.split('\n')[1]!.split(' ')[0]!;
+  const listing = ['webhooks', 'deliveries', webhook.id];
+  expect(idIn(await callIn(Number.POSITIVE_INFINITY, ...listing))).toBe(id);
+  const shown = idIn(await callIn(120, ...listing));
+  expect(shown.length).toBeLessThan(id.length);
+  expect(id.endsWith(shown)).toBe(true);
+  expect(await json('webhooks', 'redeliver', shown)).toMatchObject({ id });
 });
