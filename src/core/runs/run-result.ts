@@ -1,7 +1,8 @@
 import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Usage, WaitReason } from '../../schema/run.ts';
 
-interface RunFields<Status extends string> {
+/** What every result of a run has. */
+export interface RunFields<Status extends string> {
   /** The id of the run. */
   readonly run: RunId;
   /** How it ended, or how it rests. */

@@ -149,9 +149,15 @@ const FailedView = z
   })
   .meta({ id: 'FailedRun' });
 const CancelledView = z.strictObject({ ...ofRun, status: z.literal('cancelled') }).meta({ id: 'CancelledRun' });
-export const RunResultView = z
-  .discriminatedUnion('status', [RunningView, WaitingView, PausedView, SucceededView, FailedView, CancelledView])
-  .meta({ id: 'RunResult' });
+const runViews = [RunningView, WaitingView, PausedView, SucceededView, FailedView, CancelledView] as const;
+const component = (view: (typeof runViews)[number]) => `#/components/schemas/${view.meta()?.id}`;
+export const RunResultView = z.discriminatedUnion('status', runViews).meta({
+  id: 'RunResult',
+  discriminator: {
+    propertyName: 'status',
+    mapping: Object.fromEntries(runViews.map((view) => [view.shape.status.value, component(view)])),
+  },
+});
 
 export const ChangedFileView = z.strictObject({
   path: z.string(),
