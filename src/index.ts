@@ -30,16 +30,6 @@ export {
 } from './core/ports/tool.ts';
 export type { Approvals, PendingApproval } from './core/runs/approvals.ts';
 export type { Retry } from './core/runs/retry.ts';
-export type {
-  CancelledRun,
-  EndedRun,
-  FailedRun,
-  PausedRun,
-  RunResult,
-  RunUnderWay,
-  SucceededRun,
-  WaitingRun,
-} from './core/runs/run-result.ts';
 export type { Run } from './core/runs/runs.ts';
 export type { SendInput, SendOptions } from './core/runs/send.ts';
 export type { WaitingInput } from './core/runs/waiting-inputs.ts';
@@ -102,6 +92,16 @@ export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
 export type { Point } from './schema/point.ts';
 export type { RunFailureCode } from './schema/run-failure-catalog.ts';
+export type {
+  CancelledRun,
+  EndedRun,
+  FailedRun,
+  PausedRun,
+  RunResult,
+  RunUnderWay,
+  SucceededRun,
+  WaitingRun,
+} from './schema/run-result.ts';
 export type { SecretInfo } from './schema/secret-info.ts';
 export type { OwnState, PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';

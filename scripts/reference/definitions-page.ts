@@ -45,7 +45,7 @@ interface Definition extends Group {
   readonly type?: string;
 }
 
-const runResultFile = 'src/core/runs/run-result.ts';
+const runResultFile = 'src/schema/run-result.ts';
 const ofStatus = (name: string, status: string): readonly Member[] =>
   told(runResultFile, name).map((member) => ({ ...member, about: `Of one that ${status}. ${member.about}` }));
 const runResult = [

@@ -1,10 +1,10 @@
 import { endAtOnce } from '../core/engine/end-at-once.ts';
-import { hasEnded, isAtRest, type RunResult, type RunUnderWay } from '../core/runs/run-result.ts';
 import type { Run } from '../core/runs/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { Json } from '../schema/json.ts';
+import { hasEnded, isAtRest, type RunResult, type RunUnderWay } from '../schema/run-result.ts';
 import { path } from './address.ts';
 import { eventIn, followEvents } from './events.ts';
 import { follow } from './follow.ts';

@@ -98,7 +98,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     }
   });
 
-  test('[TYPE1] a session that is got with the type of its agent, forked or retried has the same types', async () => {
+  test('[TYPE5] a session that is got with the type of its agent, forked or retried has the same types', async () => {
     const session = await runtime.sessions.open({ agent: withZod });
     const got = await runtime.sessions.get<typeof withZod>(session.id);
     const fork = await got.fork();
@@ -115,7 +115,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     expect(await run!.result()).toMatchObject({ output: { count: 12 } });
   });
 
-  test('[TYPE1] a session that is bound to another version gives a handle with the types of that one', async () => {
+  test('[TYPE5] a session that is bound to another version gives a handle with the types of that one', async () => {
     const session = await runtime.sessions.open({ agent: withZod });
     const bound = await session.bind(secondVersion);
     const { own } = await bound.state();
@@ -134,7 +134,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     expect(text.output).toBe('{"count":"12"}');
   });
 
-  test('[TYPE1] without the type of an agent state and output are JSON, and `Session` is a session of any agent', async () => {
+  test('[TYPE5] without the type of an agent state and output are JSON, and `Session` is a session of any agent', async () => {
     const none = await runtime.sessions.open();
     const { id } = await runtime.sessions.open({ agent: runtime.agents.get('zod', 1) });
     const got = await runtime.sessions.get(id);

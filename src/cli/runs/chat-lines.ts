@@ -1,7 +1,7 @@
-import type { RunResult } from '../../core/runs/run-result.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { RunId } from '../../schema/ids.ts';
+import type { RunResult } from '../../schema/run-result.ts';
 import type { Context } from '../parse/command.ts';
 import type { Ending } from '../parse/exit-codes.ts';
 import { printableJson } from '../terminal/printable.ts';

@@ -4,6 +4,15 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { followRun, isOfRun, newlyFollowed } from '../../schema/follow-run.ts';
 import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import {
+  type EndedRun,
+  hasEnded,
+  isAtRest,
+  type PausedRun,
+  type RunResult,
+  type RunUnderWay,
+  type WaitingRun,
+} from '../../schema/run-result.ts';
 import { endAtOnce } from '../engine/end-at-once.ts';
 import { Following, readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
@@ -13,15 +22,6 @@ import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { cancelRun } from './cancel.ts';
-import {
-  type EndedRun,
-  hasEnded,
-  isAtRest,
-  type PausedRun,
-  type RunResult,
-  type RunUnderWay,
-  type WaitingRun,
-} from './run-result.ts';
 import { warnWhileUntaken } from './warn-untaken.ts';
 
 /** What leads to a run: its id, and the event that admitted it. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { refuseBeyond } from '../../../core/engine/points.ts';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import { hasEnded } from '../../../core/runs/run-result.ts';
 import type { Run } from '../../../core/runs/runs.ts';
 import { maxMessages, type Session } from '../../../core/runtime/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
@@ -9,6 +8,7 @@ import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, someParts, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
+import { hasEnded } from '../../../schema/run-result.ts';
 import { EventPage, EventView } from '../../../schema/views/event.ts';
 import { InputsView, RunResultView, RunView } from '../../../schema/views/session.ts';
 import { type Frame, stream } from '../route.ts';

@@ -1,5 +1,5 @@
-import type { RunId, SessionId } from '../../schema/ids.ts';
-import type { Usage, WaitReason } from '../../schema/run.ts';
+import type { RunId, SessionId } from './ids.ts';
+import type { Usage, WaitReason } from './run.ts';
 
 /** What every result of a run has. */
 export interface RunFields<Status extends string> {
