@@ -16,7 +16,6 @@ await writeFile(
 
 /** Stands for a model, so that this runs without one. */
 const mender = defineScript({
-  name: 'mender',
   steps: [
     { text: 'I look at the failure first.', calls: [{ tool: 'shell', input: { command: 'sh test.sh; cat port.sh' } }] },
     { calls: [{ tool: 'edit', input: { path: 'port.sh', old: 'echo 80', new: 'echo "$PORT"' } }] },
@@ -29,7 +28,7 @@ const mender = defineScript({
   ],
 });
 const { ANTHROPIC_API_KEY, OPENAI_API_KEY } = process.env;
-const model = ANTHROPIC_API_KEY ? 'anthropic/claude-sonnet-5-5' : OPENAI_API_KEY ? 'openai/gpt-5.6' : 'scripted/mender';
+const model = ANTHROPIC_API_KEY ? 'anthropic/claude-sonnet-5-5' : OPENAI_API_KEY ? 'openai/gpt-5.6' : mender;
 
 const coder = defineAgent({
   name: 'coder',
@@ -40,7 +39,7 @@ const coder = defineAgent({
 });
 
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-await using runtime = await openRuntime({ store, data: folder.path, agents: [coder], models: { scripts: [mender] } });
+await using runtime = await openRuntime({ store, data: folder.path, agents: [coder] });
 await runtime.worker().start();
 const session = await runtime.sessions.open({ agent: coder, files: { from: project } }); // a copy: yours stays as it is
 const run = await session.send('Make the test pass.');
@@ -49,7 +48,7 @@ for await (const event of run.events()) {
   if (event.type === 'tool.called') console.log(`→ ${event.payload.tool} ${JSON.stringify(event.payload.input)}`);
   if (event.type !== 'approval.requested') continue;
   // Commands run in a sandbox. On a host that has none a person is asked first: of the script you know what it does.
-  if (model !== 'scripted/mender') break;
+  if (model !== mender) break;
   await session.approve(event.payload.approval);
 }
 const { status, output, reason } = await run.result();

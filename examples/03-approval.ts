@@ -14,19 +14,18 @@ const deploy = defineTool({
   execute: ({ version }) => `${version} is live`,
 });
 const script = defineScript({
-  name: 'releaser',
   steps: [
     { text: 'I deploy 1.4.2.', calls: [{ tool: 'deploy', input: { version: '1.4.2' } }] },
     { when: { last: { outcome: 'ok' } }, text: 'Done: 1.4.2 is live.' },
     { text: 'It was not allowed, so I left it.' },
   ],
 });
-const releaser = defineAgent({ name: 'releaser', version: 1, model: 'scripted/releaser', tools: [deploy] });
+const releaser = defineAgent({ name: 'releaser', version: 1, model: script, tools: [deploy] });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-approval-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 /** Three of them, one after another: each could be a process on another machine. */
-const open = () => openRuntime({ store, agents: [releaser], models: { scripts: [script] } });
+const open = () => openRuntime({ store, agents: [releaser] });
 
 const askAsBob = async () => {
   await using runtime = await open();

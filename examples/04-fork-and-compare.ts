@@ -9,7 +9,6 @@ const remember = (key: string, value: string) => ({ tool: 'remember', input: { k
 const decide = (what: string, why: string) => ({ tool: 'decide', input: { id: 'database', what, why } });
 /** Stands for a model: what it does depends on what it is asked. */
 const script = defineScript({
-  name: 'architect',
   everyTurn: true,
   steps: [
     { when: { answers: 0, userMatches: 'users' }, calls: [remember('users', 'one team, one machine')] },
@@ -24,13 +23,13 @@ const script = defineScript({
 const architect = defineAgent({
   name: 'architect',
   version: 1,
-  model: 'scripted/architect',
+  model: script,
   tools: [decideTool, rememberTool],
 });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-fork-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-await using runtime = await openRuntime({ store, agents: [architect], models: { scripts: [script] } });
+await using runtime = await openRuntime({ store, agents: [architect] });
 await runtime.worker().start();
 
 const session = await runtime.sessions.open({ agent: architect, title: 'Keep it small' });

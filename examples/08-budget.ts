@@ -10,7 +10,6 @@ const done = (id: string, step: string) => ({
   input: { changes: [{ do: 'set', id, step, status: 'done' }] },
 });
 const script = defineScript({
-  name: 'planner',
   steps: [
     { calls: [done('1', 'Measure')] },
     { calls: [done('2', 'Cut')] },
@@ -21,14 +20,14 @@ const script = defineScript({
 const planner = defineAgent({
   name: 'planner',
   version: 1,
-  model: 'scripted/planner',
+  model: script,
   settings: { maxOutputTokens: 200 }, // set aside before each call, with what the request itself takes
   tools: [planTool],
 });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-budget-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-await using runtime = await openRuntime({ store, agents: [planner], models: { scripts: [script] } });
+await using runtime = await openRuntime({ store, agents: [planner] });
 await runtime.worker().start();
 
 const session = await runtime.sessions.open({ agent: planner, budget: { tokens: 600 } });

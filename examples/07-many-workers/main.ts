@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openRuntime, type Session } from 'perdure';
-import { script, walker } from './walker.ts';
+import { walker } from './walker.ts';
 
 const brought = join(import.meta.dirname, '../../test/support/postgres/start-postgres.ts'); // a checkout has a server for as long as this runs
 if (!process.env.PERDURE_STORE && !existsSync(brought)) {
@@ -46,7 +46,6 @@ const tell = async (session: Session) => {
   await using runtime = await openRuntime({
     store: process.env.PERDURE_STORE!,
     agents: [walker],
-    models: { scripts: [script] },
   });
   const workers = ['a', 'b', 'c'].map(startWorker);
   const sessions = await Promise.all(

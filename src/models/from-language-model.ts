@@ -11,6 +11,7 @@ import {
   ModelFailure,
   type ModelRequest,
   type ModelSettings,
+  modelName,
   type Price,
 } from '../core/ports/model.ts';
 import type { AssistantPart } from '../schema/message.ts';
@@ -111,7 +112,7 @@ const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): 
 /** A model of the AI SDK behind our port. Nothing is retried here: the run decides. An abort rejects with its reason. */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
   const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, urlName, secrets } = options;
-  const name = options.name ?? nameOf(languageModel);
+  const name = options.name ?? String(modelName(languageModel));
   return {
     name,
     contextTokens,
@@ -137,6 +138,3 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
     },
   };
 };
-
-/** `anthropic.messages` serves `anthropic/…`. */
-export const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split('.')[0]}/${modelId}`;

@@ -1,5 +1,4 @@
 import type { Price } from '../core/ports/model.ts';
-import type { Script } from './script.ts';
 
 /** `chat`: OpenAI Chat Completions and all that is compatible; `responses`: OpenAI Responses; `messages`: Anthropic Messages. */
 export type ProviderApi = 'chat' | 'responses' | 'messages';
@@ -31,8 +30,6 @@ export interface ModelsConfig {
   readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
   /** By the whole name, such as `ollama/qwen3`. */
   readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
-  /** Scripts that stand in for models: an agent names one as `scripted/NAME`. */
-  readonly scripts?: readonly Script[] | undefined;
   /** How many tokens a request and its answer may have together, for models that do not say. */
   readonly contextTokens?: number | undefined;
   /** How long a model may send nothing, for models that do not say. */

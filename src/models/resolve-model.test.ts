@@ -21,7 +21,7 @@ test.each([
     'open-router/qwen/qwen3',
     ['PERDURE_PROVIDER_OPEN_ROUTER_BASE_URL', 'PERDURE_PROVIDER_OPEN_ROUTER_API_KEY', 'perdure.config.ts'],
   ],
-  ['scripted/none', ['demo']],
+  ['scripted/none', ['scripted/demo', 'defineScript']],
   ['gpt-5', ['openai/NAME']],
   ['/x', ['anthropic/NAME']],
   [undefined, ['LanguageModelV4']],
@@ -99,17 +99,26 @@ test('[MODEL8] a model passed in code is taken as it is, by its name in the conf
   expect(await refusalOf(old)).toContain('v4 is needed');
 });
 
+test('[MODEL13] a script is taken as a model, under its own name or `script`, by that name in the configuration', async () => {
+  const resolve = resolveModels({ models: { 'scripted/mine': { contextTokens: 9 } } });
+  const steps = [{ text: 'x' }];
+  expect(await resolve(defineScript({ name: 'mine', steps }))).toMatchObject({
+    name: 'scripted/mine',
+    contextTokens: 9,
+  });
+  expect(await resolve(defineScript({ steps }))).toMatchObject({ name: 'scripted/script' });
+  expect(await refusalOf({ steps: [] })).toBe('INVALID_INPUT: the script "script" has no steps');
+});
+
 test('[MODEL8] names lead to providers, by configuration or environment', async () => {
   const config: ModelsConfig = {
     env: { ANTHROPIC_API_KEY: 'k', PERDURE_PROVIDER_LM_STUDIO_BASE_URL: 'http://127.0.0.1:1/v1' },
     providers: { ollama: { baseUrl: 'http://127.0.0.1:1/v1', api: 'chat' } },
     models: { 'ollama/qwen3': { contextTokens: 32_000 } },
-    scripts: [defineScript({ name: 'mine', steps: [{ text: 'x' }] })],
   };
   const resolve = resolveModels(config);
   expect(await resolve('ollama/qwen3')).toMatchObject({ name: 'ollama/qwen3', contextTokens: 32_000 });
   expect(await resolve('lm-studio/org/model')).toMatchObject({ name: 'lm-studio/org/model', contextTokens: 128_000 });
   expect(await resolve('anthropic/claude-sonnet-5')).toMatchObject({ name: 'anthropic/claude-sonnet-5' });
-  expect(await resolve('scripted/mine')).toMatchObject({ name: 'scripted/mine' });
   expect(await resolve('ollama/qwen3')).toBe(await resolve('ollama/qwen3'));
 });

@@ -26,13 +26,18 @@ export interface ScriptStep {
 }
 
 /** Steps are played in order; one whose condition does not hold is passed over. */
-export interface Script {
-  /** An agent names the script as its model: `scripted/NAME`. Letters, digits, `-` and `_`. */
-  readonly name: string;
+export interface ScriptDefinition {
+  /** Logs and listings show `scripted/NAME` as the model. Letters, digits, `-` and `_`; `script` by default. */
+  readonly name?: string;
   /** One for each answer, in order. */
   readonly steps: readonly ScriptStep[];
   /** Begins anew with each text of the user. Otherwise the steps last for the whole session. */
   readonly everyTurn?: boolean;
+}
+
+/** An agent takes it as its `model`. */
+export interface Script extends ScriptDefinition {
+  readonly name: string;
 }
 
 /** What an answer of a script carries, so that the next request tells how far it has come. */
@@ -47,9 +52,10 @@ export interface Mark {
 const invalid = (script: string, problem: string) =>
   new PerdureError('INVALID_INPUT', `the script "${script}" ${problem}`, { details: { script } });
 
-export const defineScript = (script: Script): Script => {
-  if (typeof script?.name !== 'string' || !Array.isArray(script.steps))
-    throw new PerdureError('INVALID_INPUT', 'a script is { name, steps }');
+export const defineScript = (definition: ScriptDefinition): Script => {
+  const script = { ...definition, name: definition?.name ?? 'script' };
+  if (typeof script.name !== 'string' || !Array.isArray(script.steps))
+    throw new PerdureError('INVALID_INPUT', 'a script is { steps }, with a name or without one');
   if (!/^[a-z0-9][a-z0-9_-]*$/i.test(script.name))
     throw invalid(script.name, 'needs a name of letters, digits, - or _');
   if (script.steps.length === 0) throw invalid(script.name, 'has no steps');

@@ -108,3 +108,30 @@ test('[AGT2, RUN4] a run that waits for its agent can be cancelled', async () =>
   expect(await run.result()).toMatchObject({ status: 'cancelled' });
   expect(await session.summary()).not.toHaveProperty('waiting');
 });
+
+test('[MODEL13] an agent whose model is a script needs nothing registered, also where another process takes its run over', async () => {
+  const database = newMemoryDatabase();
+  const agentHere = () =>
+    defineAgent({
+      name: 'greeter',
+      version: 1,
+      model: defineScript({ name: 'greeting', steps: [{ text: 'Hello.' }, { text: 'Again.' }] }),
+    });
+  const open = async () => {
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentHere()] });
+    undo.push(() => runtime.close());
+    return runtime;
+  };
+  const first = await open();
+  expect(first.agents.list()).toMatchObject([{ name: 'greeter', model: 'scripted/greeting' }]);
+  const session = await first.sessions.open({ agent: first.agents.get('greeter') });
+  const said: unknown[] = [];
+  for (const runtime of [first, await open()]) {
+    const run = await session.send('Hello');
+    await runtime.worker().runUntilIdle();
+    said.push((await run.result()).output);
+  }
+  expect(said).toEqual(['Hello.', 'Again.']);
+  const asked = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'model.called');
+  expect(asked.map(({ payload }) => payload)).toMatchObject(Array(2).fill({ model: 'scripted/greeting' }));
+});

@@ -20,12 +20,14 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
       return Promise.race([attempt > 1 ? mayEnd.promise : aborted, aborted]);
     },
   });
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/work', tools: [work] });
-  const models = {
-    scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
-  };
+  const agent = defineAgent({
+    name: 'tester',
+    version: 1,
+    model: defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] }),
+    tools: [work],
+  });
   const startWorker = async (leaseMs: number, methods: Partial<Queue> = {}) => {
-    const runtime = await openRuntime({ store: overrideStore<RuntimeStore>(store, methods), agents: [agent], models });
+    const runtime = await openRuntime({ store: overrideStore<RuntimeStore>(store, methods), agents: [agent] });
     onTestFinished(() => runtime.close());
     const worker = runtime.worker({ leaseMs, pollMs: 20 });
     await worker.start();
@@ -55,10 +57,13 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
 });
 
 test('[WORKER4] a lease that lapsed is found soon after, by a worker that nobody tells of it', async () => {
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
-  const models = { scripts: [defineScript({ name: 'done', steps: [{ text: 'Done.' }] })] };
+  const agent = defineAgent({
+    name: 'tester',
+    version: 1,
+    model: defineScript({ name: 'done', steps: [{ text: 'Done.' }] }),
+  });
   const store = openMemoryStore();
-  const runtime = await openRuntime({ store, agents: [agent], models });
+  const runtime = await openRuntime({ store, agents: [agent] });
   onTestFinished(() => runtime.close());
   const run = await (await runtime.sessions.open({ agent })).send('Go');
   const holder = { worker: 'silent', machine: 'elsewhere', process: 1, processStart: '1' };

@@ -223,13 +223,12 @@ test('[RUN4] a cancel ends the calls under way also when the clock was set back 
 
 test('[RUN24] a program that waits for a run is warned when no worker holds its agent, and not when one does', async () => {
   const done = defineScript({ name: 'done', everyTurn: true, steps: [{ text: 'Done.' }] });
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
+  const agent = defineAgent({ name: 'tester', version: 1, model: done });
   const warned = Promise.withResolvers<unknown>();
   const warnings: unknown[] = [];
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
-    models: { scripts: [done] },
     timing: { untakenMs: 1 },
     onWarning: (problem) => {
       warnings.push(problem);

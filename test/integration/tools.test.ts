@@ -365,17 +365,13 @@ test('[TOOL6] what is decided, remembered, planned and written is in the state; 
   const agent = defineAgent({
     name: 'tester',
     version: 1,
-    model: 'scripted/test',
+    model: defineScript({ name: 'test', steps: [...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }] }),
     instructions: '',
     tools: builtInTools,
   });
-  const scripts = [
-    defineScript({ name: 'test', steps: [...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }] }),
-  ];
   const runtime = await openRuntime({
     store: `sqlite:${file('.perdure/log.db')}`,
     agents: [agent],
-    models: { scripts },
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();

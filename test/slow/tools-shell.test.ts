@@ -171,11 +171,16 @@ test('[TOOL7] what a run keeps of a command is in its log', async () => {
   const { tool, work } = await startWith('required');
   const calls = ['mkdir a; cd a; export A=1', 'echo "$PWD $A"'];
   const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '', tools: [tool] });
+  const agent = defineAgent({
+    name: 'tester',
+    version: 1,
+    model: defineScript({ name: 'test', steps }),
+    instructions: '',
+    tools: [tool],
+  });
   const runtime = await openRuntime({
     store: `sqlite:${join(work, '.perdure', 'log.db')}`,
     agents: [agent],
-    models: { scripts: [defineScript({ name: 'test', steps })] },
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();
@@ -238,10 +243,9 @@ test('[TOOL8] a worker killed in the middle of a run is replaced by one that goe
     const { defineAgent, defineScript, openRuntime } = await import(${moduleUrl('src/index.ts')});
     const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
     const steps = [{ calls: [{ tool: 'shell', input: { command: ${JSON.stringify(untilGo)} } }] }, { text: 'Done.' }];
-    const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '',
+    const agent = defineAgent({ name: 'tester', version: 1, model: defineScript({ name: 'test', steps }), instructions: '',
       tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)}, sandbox: 'required' })] });
     const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent],
-      models: { scripts: [defineScript({ name: 'test', steps })] } });
     await runtime.worker({ pollMs: 100 }).start();`;
   const first = runScript(`${setUp}
     const session = await runtime.sessions.open({ agent, files: { cwd: ${JSON.stringify(work)} } });

@@ -179,7 +179,7 @@ test('[IN1] what is of the wrong kind is told in words of whoever wrote it', asy
     'TOOL_INVALID: a tool without a name cannot be used: "namme"': () => defineTool(inKind({ namme: 'x' })),
     'TOOL_INVALID: the tool x cannot be used: input is not a schema, such as z.object({ … })': () =>
       defineTool(inKind({ name: 'x', execute: () => 1 })),
-    'INVALID_INPUT: a script is { name, steps }': () => defineScript(inKind({ name: 'x' })),
+    'INVALID_INPUT: a script is { steps }, with a name or without one': () => defineScript(inKind({ name: 'x' })),
     'INVALID_INPUT: the append is not valid: messages.0: expected { role, content }': () =>
       session.append(inKind('hello')),
     'INVALID_INPUT: the input is not valid: expected text, or a list of parts': () =>

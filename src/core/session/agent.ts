@@ -8,7 +8,7 @@ import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import { pointerOf } from '../../schema/pointer.ts';
 import type { Limits } from '../../schema/run.ts';
 import { type JsonSchema, jsonSchemaOf } from '../ports/json-schema.ts';
-import type { ModelSettings } from '../ports/model.ts';
+import { type ModelSettings, modelName } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Summarize } from './context/compaction.ts';
 import type { StateProblem } from './state/state-change.ts';
@@ -22,7 +22,7 @@ export interface AgentDefinition<Own extends object = OwnState> {
   readonly version: number;
   /** What the model is told first, before the conversation. */
   readonly instructions?: string;
-  /** A name such as `anthropic/…` or `openai/…`, or a language model of the AI SDK. `session.send` needs one; a loop of your own does not. */
+  /** A name such as `anthropic/…` or `openai/…`, a script of `defineScript`, or a language model of the AI SDK. `session.send` needs one; a loop of your own does not. */
   readonly model?: string | object;
   /** What the model is asked with. */
   readonly settings?: ModelSettings;
@@ -65,6 +65,7 @@ export interface Agent {
   readonly version: number;
   readonly instructions?: string | undefined;
   readonly model: unknown;
+  readonly modelName?: string | undefined;
   readonly settings: ModelSettings;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly output?: AnswerForm | undefined;
@@ -214,6 +215,7 @@ export const defineAgent = <Own extends object = OwnState>(definition: AgentDefi
     version,
     instructions,
     model,
+    modelName: modelName(model),
     settings,
     tools,
     prepare: prepareOf(name, definition.prepare, tools),

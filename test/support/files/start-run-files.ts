@@ -91,7 +91,7 @@ export const startRunFiles = async (
   const agent = defineAgent({
     name: 'tester',
     version: 1,
-    model: 'scripted/test',
+    model: defineScript({ name: 'test', everyTurn: true, steps }),
     tools: [
       defineTool({ name: 'act', input, execute }),
       defineTool({ name: 'repeat', input, effects: 'idempotent', execute }),
@@ -113,7 +113,6 @@ export const startRunFiles = async (
       store: place.address,
       agents: [agent],
       models: {
-        scripts: [defineScript({ name: 'test', everyTurn: true, steps })],
         providers: { hosted: { baseUrl: 'http://127.0.0.1:9', apiKey: providerKey } },
       },
       data: data ?? (await newFolder()),

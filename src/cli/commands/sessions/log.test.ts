@@ -5,14 +5,12 @@ import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
-import { demoTour } from '../../config/demo-script.ts';
 
 test('[CLI14] the columns of a log stay where they are, whatever the type and the actor of an event', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents: [demoAgent],
-    models: { scripts: [demoTour] },
   });
   onTestFinished(() => runtime.close());
   const session = await runtime.sessions.open({ agent: demoAgent });

@@ -4,13 +4,12 @@ import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
-import { demoTour } from '../../config/demo-script.ts';
 import { displayWidth } from '../../terminal/display-width.ts';
 
 /** A session of the demo agent, who does not pause between words here, with an answered turn, and the command line on its store. */
 const start = async (asked: string) => {
   const database = newMemoryDatabase();
-  const options = { agents: [demoAgent], models: { scripts: [demoTour] } };
+  const options = { agents: [demoAgent] };
   const open = () => openRuntime({ ...options, store: openMemoryStore(database) });
   const runtime = await open();
   const session = await runtime.sessions.open({ agent: demoAgent });
