@@ -6,7 +6,6 @@ import { defineAgent, openRuntime } from 'perdure';
 
 const greeter = defineAgent({
   name: 'greeter',
-  version: 1,
   model: 'scripted/demo', // a script that needs no key; a model is 'anthropic/NAME', 'openai/NAME' or one of the AI SDK
 });
 

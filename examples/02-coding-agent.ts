@@ -32,7 +32,6 @@ const model = ANTHROPIC_API_KEY ? 'anthropic/claude-sonnet-5-5' : OPENAI_API_KEY
 
 const coder = defineAgent({
   name: 'coder',
-  version: 1,
   model,
   instructions: 'You mend code. `sh test.sh` runs the test; do not change it. Record what you decided.',
   tools: builtInTools,

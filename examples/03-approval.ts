@@ -20,7 +20,7 @@ const script = defineScript({
     { text: 'It was not allowed, so I left it.' },
   ],
 });
-const releaser = defineAgent({ name: 'releaser', version: 1, model: script, tools: [deploy] });
+const releaser = defineAgent({ name: 'releaser', model: script, tools: [deploy] });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-approval-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;

@@ -22,7 +22,6 @@ const script = defineScript({
 });
 const architect = defineAgent({
   name: 'architect',
-  version: 1,
   model: script,
   tools: [decideTool, rememberTool],
 });

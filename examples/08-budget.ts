@@ -19,7 +19,6 @@ const script = defineScript({
 });
 const planner = defineAgent({
   name: 'planner',
-  version: 1,
   model: script,
   settings: { maxOutputTokens: 200 }, // set aside before each call, with what the request itself takes
   tools: [planTool],

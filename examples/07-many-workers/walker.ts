@@ -18,4 +18,4 @@ const step = defineTool({
 const script = defineScript({
   steps: [...[1, 2, 3].map((number) => ({ calls: [{ tool: 'step', input: { number } }] })), { text: 'Done.' }],
 });
-export const walker = defineAgent({ name: 'walker', version: 1, model: script, tools: [step] });
+export const walker = defineAgent({ name: 'walker', model: script, tools: [step] });

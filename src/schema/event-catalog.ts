@@ -145,8 +145,16 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'The session belongs to this version of an agent from here on.',
     kind: 'decision',
     writer: 'outside',
-    fields: { agent: agentRef, schemaHash: 'Of the schema of its own part of the state.' },
-    example: { agent: { name: 'coder', version: 1 }, schemaHash: hash },
+    fields: {
+      agent: agentRef,
+      schemaHash: 'Of the schema of its own part of the state.',
+      digests: 'Of each part of the agent as it was: 16 hexadecimal digits of its SHA-256, by the name of the part.',
+    },
+    example: {
+      agent: { name: 'coder', version: 1 },
+      schemaHash: hash,
+      digests: { instructions: '9f86d081884c7d65', 'tools.search': '60303ae22b998861' },
+    },
   },
   'state.committed': {
     about: 'A commit: the typed state was changed.',

@@ -135,3 +135,49 @@ test('[MODEL13] an agent whose model is a script needs nothing registered, also 
   const asked = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'model.called');
   expect(asked.map(({ payload }) => payload)).toMatchObject(Array(2).fill({ model: 'scripted/greeting' }));
 });
+
+test('[AGT3] an agent that changed under the same version is warned of once, with the parts that differ', async () => {
+  const database = newMemoryDatabase();
+  const search = (description: string) =>
+    defineTool({ name: 'search', description, input: z.object({}), effects: 'none', execute: () => 'found' });
+  const coder = (instructions: string, description: string) =>
+    defineAgent({
+      name: 'coder',
+      model: defineScript({ everyTurn: true, steps: [{ text: 'Done.' }] }),
+      instructions,
+      tools: [search(description)],
+    });
+  const open = async (agent: Agent) => {
+    const warnings: unknown[] = [];
+    const onWarning = (problem: unknown) => void warnings.push(problem);
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent], onWarning });
+    undo.push(() => runtime.close());
+    return { runtime, warnings };
+  };
+  const before = coder('Code.', 'Searches.');
+  expect(before.version).toBe(1);
+  const first = await open(before);
+  const sessions = [
+    await first.runtime.sessions.open({ agent: before }),
+    await first.runtime.sessions.open({ agent: before }),
+  ];
+  const workOn = async ({ runtime }: Awaited<ReturnType<typeof open>>) => {
+    for (const session of sessions) await session.send('Go');
+    await runtime.worker().runUntilIdle();
+  };
+  const same = await open(coder('Code.', 'Searches.'));
+  await workOn(same);
+  expect(same.warnings).toEqual([]);
+  const second = await open(coder('Code well.', 'Finds.'));
+  await workOn(second);
+  await workOn(second);
+  expect(second.warnings).toMatchObject([
+    {
+      code: 'AGENT_CHANGED',
+      message: expect.stringMatching(
+        /^coder@1 changed since it was bound to ses_\w+: instructions, tools\.search; raise its version to 2$/,
+      ),
+      details: { changed: ['instructions', 'tools.search'] },
+    },
+  ]);
+});

@@ -18,8 +18,8 @@ type OwnState = Record<string, Json>;
 export interface AgentDefinition<Own extends object = OwnState> {
   /** What it is called: a letter, then letters, digits, `-` or `_`, 63 at most. */
   readonly name: string;
-  /** A whole number from 1 on. Raise it when you change the agent: a session stays with the version that it was opened with, until `session.bind` gives it another. */
-  readonly version: number;
+  /** A whole number from 1 on; 1 by default. Raise it when you change the agent: a session stays with the version that it was opened with, until `session.bind` gives it another. A change without that is warned of. */
+  readonly version?: number;
   /** What the model is told first, before the conversation. */
   readonly instructions?: string;
   /** A name such as `anthropic/…` or `openai/…`, a script of `defineScript`, or a language model of the AI SDK. `session.send` needs one; a loop of your own does not. */
@@ -102,7 +102,7 @@ const policyFields: Record<keyof AgentPolicies, true> = { maxSteps: true, summar
 
 /** Agents are defined where a program starts, often by ones that then do something else: this must not load the schemas. */
 const definitionProblem = (definition: Partial<Record<string, unknown>>): string | undefined => {
-  const { name, version, instructions, settings = {}, policies = {} } = definition;
+  const { name, version = 1, instructions, settings = {}, policies = {} } = definition;
   if (typeof name !== 'string' || !namePattern.test(name)) {
     return 'name: expected a letter, then letters, digits, - or _, 63 at most';
   }
@@ -199,7 +199,7 @@ const prepareOf = (
 export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
-  const { name, version, instructions, state, migrate, model, settings = {}, policies = {} } = definition;
+  const { name, version = 1, instructions, state, migrate, model, settings = {}, policies = {} } = definition;
   if (jsonProblem(definition.initial ?? {})) throw invalid(name, 'its initial state is not JSON');
   const initial = deepFreeze(structuredClone(definition.initial ?? {})) as OwnState;
   const problems = state ? ownProblems(name, state, initial) : [];
