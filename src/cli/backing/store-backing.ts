@@ -90,6 +90,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     return world.openRuntime({
       store,
       agents,
+      worker: false,
       onWarning: (problem) => {
         // The built-in agent follows the environment, and nobody can raise its version.
         if (file === undefined && isPerdureError(problem, 'AGENT_CHANGED')) return;

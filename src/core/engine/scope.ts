@@ -35,6 +35,8 @@ export interface Secrets {
 export interface Scope {
   readonly store: Store;
   readonly queue: Queue;
+  /** Starts the runtime's own worker where the session has something to do, unless the program has one or wants none. */
+  needWorker(key: SessionKey): void;
   readonly records: Records;
   readonly blobs: Blobs;
   readonly models: ResolveModel;

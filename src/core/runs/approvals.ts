@@ -121,4 +121,5 @@ export const answerApproval = async (
   } catch (error) {
     throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
   }
+  scope.needWorker(key);
 };

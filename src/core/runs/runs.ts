@@ -56,7 +56,7 @@ export interface Run {
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** How it stands now, without waiting. One that no worker has taken on yet counts as running. */
   standing(): Promise<RunResult | RunUnderWay>;
-  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. Without a worker, it waits for ever; a `signal` ends the wait. */
+  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. A `signal` ends the wait. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
   ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
@@ -107,6 +107,7 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
+    scope.needWorker(key);
     const stopWarning = warnWhileUntaken(scope, key, id);
     try {
       for await (const standing of runStandings(scope, key, run, signal)) {

@@ -100,5 +100,8 @@ export const sendInput = async (
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},
-): Promise<Run> =>
-  runHandle(scope, key, await admitInput(scope, key, input, parseInput('the options', Options, options)));
+): Promise<Run> => {
+  const admitted = await admitInput(scope, key, input, parseInput('the options', Options, options));
+  scope.needWorker(key);
+  return runHandle(scope, key, admitted);
+};
