@@ -41,6 +41,6 @@ console.log(`${before.status} for ${before.waitingFor}: ${before.reason}`);
 await tell();
 
 await session.limit({ tokens: 5000 }, { reason: 'the shelf is worth it' }); // in a terminal: perdure limit
-const after = await run.ended();
+const after = await run.waitForEnd();
 console.log(`${after.status}: ${after.output}`);
 await tell();

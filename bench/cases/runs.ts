@@ -69,7 +69,7 @@ const overhead = async (bench: Bench): Promise<Figure> => {
   const rounds = bench.quick ? 5 : 15;
   for (let round = -2; round < rounds; round++) {
     const session = await runtime.sessions.open({ agent });
-    const ours = await timeOf(async () => (await session.send('Go')).ended());
+    const ours = await timeOf(async () => (await session.send('Go')).waitForEnd());
     const theirs = await timeOf(() => bareTurn(model, bare, rows, `ses_${round + 2}`));
     if (round < 0) continue;
     times.ours.push(ours / steps);

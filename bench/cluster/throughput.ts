@@ -26,7 +26,7 @@ const admit = async ({ runtime }: Stage, agent: Agent, count: number): Promise<r
 };
 
 const assertSucceeded = async (runs: readonly Run[]): Promise<void> => {
-  const all = await Promise.all(runs.map((run) => run.standing()));
+  const all = await Promise.all(runs.map((run) => run.status()));
   const other = all.find(({ status }) => status !== 'succeeded');
   if (other) throw new Error(`a run ended as ${other.status}`);
 };

@@ -58,7 +58,7 @@ const tell = async (session: Session) => {
   first.worker.kill('SIGKILL');
   console.log(`${first.name}, the first at work, was killed in the middle of a step.`);
 
-  const results = await Promise.all(runs.map((run) => run.ended()));
+  const results = await Promise.all(runs.map((run) => run.waitForEnd()));
   console.log(`${results.filter(({ status }) => status === 'succeeded').length} runs succeeded:`);
   for (const session of sessions) await tell(session);
 

@@ -140,7 +140,7 @@ const definitions: readonly Definition[] = [
   {
     title: 'run.result',
     about:
-      'What `run.result()` gives when the run has ended, waits for somebody or is paused, and `run.ended()` when it has ended.',
+      'What `run.result()` gives when the run has ended, waits for somebody or is paused, and `run.waitForEnd()` when it has ended.',
     type: 'RunResult',
     members: told('src/core/runs/runs.ts', 'RunResult'),
   },

@@ -160,21 +160,23 @@ const membersOf = ({ interfaces }: Handle): readonly HandleMember[] => {
   return all.filter(({ name }, at) => all.findIndex((each) => each.name === name) === at);
 };
 
-const section = (handle: Handle): readonly string[] => {
-  const rows = membersOf(handle)
-    .map((member) => row(handle, member))
-    .filter(([, about]) => about !== '');
+const tableOf = (handle: Handle, members: readonly HandleMember[]): readonly string[] => {
+  const rows = members.map((member) => row(handle, member)).filter(([, about]) => about !== '');
   const heads = ['', 'What it does', ...(handle.verbs ? ['Least role'] : [])];
-  return [
-    `## ${handle.title}`,
+  return table(
+    heads,
+    rows.map((cells) => cells.slice(0, heads.length)),
+  );
+};
+
+const section = (handle: Handle): readonly string[] => {
+  const topics = Map.groupBy(membersOf(handle), ({ topic }) => topic);
+  const parts = [...topics].flatMap(([topic, members]) => [
+    ...(topic === undefined ? [] : [`### ${topic}`, '']),
+    ...tableOf(handle, members),
     '',
-    handle.about,
-    '',
-    ...table(
-      heads,
-      rows.map((cells) => cells.slice(0, heads.length)),
-    ),
-  ];
+  ]);
+  return [`## ${handle.title}`, '', handle.about, '', ...parts.slice(0, -1)];
 };
 
 export const libraryPage: Page = {

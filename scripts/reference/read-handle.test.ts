@@ -19,6 +19,19 @@ export interface Box extends Other {
   take(): Promise<Thing | undefined>;
 }
 
+export interface Sorted {
+  // Opening
+
+  readonly lid: Lid;
+  /** Lifts the lid. */
+  open(): void;
+
+  // Closing and after
+
+  /** Puts the lid back. */
+  close(): void;
+}
+
 export interface Bare {
   open(): void;
 }
@@ -53,6 +66,14 @@ test('methods are read with their signature and what their comments say, and wha
       about: 'Hears of it.',
     },
     { name: 'take', signature: 'take(): Promise<Thing | undefined>', isMethod: true, about: 'If there is one.' },
+  ]);
+});
+
+test('a member has the heading that it stands under', () => {
+  expect(readHandle(source, 'Sorted').map(({ name, topic }) => [name, topic])).toEqual([
+    ['lid', 'Opening'],
+    ['open', 'Opening'],
+    ['close', 'Closing and after'],
   ]);
 });
 

@@ -7,9 +7,13 @@ export interface HandleMember {
   readonly signature: string;
   readonly isMethod: boolean;
   readonly about: string;
+  /** The heading that it stands under, where the interface has any. */
+  readonly topic?: string | undefined;
 }
 
-const memberForm = /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(readonly )?(\w+)([\s\S]*?);\n(?= {2}[\w/]|\})/y;
+const topicForm = /\n? {2}\/\/ (.+)\n\n/y;
+
+const memberForm = /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(readonly )?(\w+)([\s\S]*?);\n(?=\n? {2}[\w/]|\})/y;
 
 /** As people write it. What is optional need not say that it may be undefined; what is given back does. */
 const plainSignature = (text: string): string =>
@@ -28,7 +32,11 @@ export const readHandle = (source: string, name: string): readonly HandleMember[
   if (!start) throw new Error(`there is no interface ${name}`);
   const body = source.slice(start.index + start[0].length);
   const members: HandleMember[] = [];
+  let topic: string | undefined;
   for (memberForm.lastIndex = 0; body[memberForm.lastIndex] !== '}'; ) {
+    topicForm.lastIndex = memberForm.lastIndex;
+    const heading = topicForm.exec(body);
+    if (heading) [topic, memberForm.lastIndex] = [heading[1], topicForm.lastIndex];
     const found = memberForm.exec(body);
     if (!found) throw new Error(`${name} has something behind ${members.at(-1)?.name} that is not understood`);
     const [, about, isProperty, member = '', rest = ''] = found;
@@ -38,6 +46,7 @@ export const readHandle = (source: string, name: string): readonly HandleMember[
       signature: plainSignature(`${member}${rest}`),
       isMethod: !isProperty,
       about: plainComment(about ?? ''),
+      ...(topic !== undefined && { topic }),
     });
   }
   return members;

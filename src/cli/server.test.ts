@@ -147,7 +147,7 @@ test('[CLIENT8] an input is answered by the workers of the server, and followed 
   expect(JSON.parse(lines.at(-1)!)).toMatchObject({ type: 'run.ended' });
   const detached = await afar(['send', session!.id, 'Once more', '--detach', '--json']);
   const { run } = JSON.parse(detached.out);
-  expect(await (await (await runtime.sessions.get(session!.id)).run(run)).ended()).toMatchObject({
+  expect(await (await (await runtime.sessions.get(session!.id)).run(run)).waitForEnd()).toMatchObject({
     status: 'succeeded',
   });
   expect((await afar(['agents', '--json'])).out).toContain('"tester"');

@@ -48,7 +48,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
     session.append({ role: 'user', content: 'What does the test expect?' }, { idempotencyKey: 'a' }),
   );
   await tell('append twice', session.append([{ role: 'assistant', content: 'A port.' }]));
-  await tell('describe', session.describe({ title: 'Two' }));
+  await tell('update', session.update({ title: 'Two' }));
   await tell('summary', session.summary());
   await tell('commit', session.commit([{ op: 'add', path: '/facts/port', value: 8080 }], { why: 'it says so' }));
   await tell(
@@ -89,7 +89,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await tell('diff of files', session.files.diff({ seq: seq - 1 }, { session: session.id }));
   await tell('changes of files', session.files.changes({ seq: seq - 1 }, { session: session.id, seq }));
   await tell('history', session.files.history('src/a.txt', { limit: 5 }));
-  await tell('restore, dry', session.files.restore({ seq: seq - 1 }, { isDryRun: true }));
+  await tell('restore, dry', session.files.restore({ seq: seq - 1 }, { dryRun: true }));
   await tell('restore', session.files.restore({ seq: seq - 1 }, { paths: ['src/a.txt'], why: 'back' }));
   await tell('keep', session.artifacts.keep('report (1) + a.md', '# Report\n'));
   await tell('keep a file', session.artifacts.keep('a.txt', { path: 'src/a.txt' }, { mediaType: 'text/x' }));
@@ -104,7 +104,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await tell('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
   await tell('retry', session.retry({ turn: 1 }));
   await tell('compact', session.compact({ keepTurns: 1 }));
-  await tell('verify', session.verify({ isQuick: true }));
+  await tell('verify', session.verify({ quick: true }));
   await tell('pause', session.pause({ reason: 'lunch' }));
   await tell('resume', session.resume());
   await tell('handoff', session.handoff({ to: 'human', reason: 'look' }));
@@ -114,8 +114,8 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await tell('bind', session.bind(testAgent));
   const run = await session.send('Say hello', { idempotencyKey: 's', policy: 'queue' });
   await tell('result', run.result());
-  await tell('ended', run.ended());
-  await tell('standing', (await session.run(run.id)).standing());
+  await tell('waitForEnd', run.waitForEnd());
+  await tell('status', (await session.run(run.id)).status());
   await tell('events of a run', Array.fromAsync(run.events()));
   await session.send('Later', { notBefore: 4_000_000_000_000 });
   await tell('inputs', session.inputs());
@@ -124,18 +124,18 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await session.send('Later', { notBefore: 4_000_000_000_000 });
   const again = await session.retry({ turn: (await session.summary()).turn });
   await tell('retry of what waits', again.cancelled);
-  await again.run!.ended();
+  await again.run!.waitForEnd();
   await tell('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
   await tell('all calls', sessions.toolCalls({ run: run.id }));
   await tell('cancel of nothing', session.cancel());
   await tell('replay', (await session.replay({ turn: (await session.summary()).turn })).departures);
   await tell('close', session.close({ reason: 'over' }));
   await tell('archive', session.archive());
-  await tell('restored', session.restore());
+  await tell('unarchived', session.unarchive());
   await tell('reopen', session.reopen());
   await tell('approvals', runtime.approvals.list());
   await tell('agents', runtime.agents.list());
-  await tell('gc', runtime.gc({ isDryRun: true, graceMs: 0 }));
+  await tell('gc', runtime.gc({ dryRun: true, graceMs: 0 }));
   await tell('no such session', failureOf(sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a')));
   await tell('no session at all', failureOf(sessions.get('nonsense')));
   await tell('no such point', failureOf(session.state({ at: { turn: 99 } })));
@@ -270,7 +270,7 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   const hinted = hints.next();
   const session = await client.sessions.open({ agent: testAgent });
   expect((await hinted).value).toMatchObject({ session: session.id });
-  const commits = session.watch({ path: '/facts/*', signal: leaving.signal });
+  const commits = session.watchCommits({ path: '/facts/*', signal: leaving.signal });
   const events = session.events({ after: 1, follow: true, signal: leaving.signal });
   const committed = commits.next();
   const previewed = Promise.withResolvers<unknown>();
@@ -287,7 +287,7 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   const again = await session.send('Hello');
   expect(await previewed.promise).toMatchObject({ type: expect.stringMatching(/delta|progress/) });
   unlisten();
-  await again.ended();
+  await again.waitForEnd();
   await (await runtime.sessions.get(session.id)).commit([{ op: 'add', path: '/facts/port', value: 1 }]);
   const [here] = await (await runtime.sessions.get(session.id)).commits({ path: '/facts/**' });
   expect((await committed).value).toEqual(JSON.parse(JSON.stringify(here)));
@@ -303,7 +303,7 @@ test('[CLIENT4] a session, its commits, what is written right now, a run and the
   const step = waiting.next();
   await waiting.return();
   expect(await step).toMatchObject({ done: true });
-  await expect(run.ended({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+  await expect(run.waitForEnd({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 }, 60_000);
 
 /** Breaks off each stream of a run after one event. */
@@ -340,7 +340,7 @@ test('[CLIENT4, RUN22] a run, and an input that joined it, are read to their end
   const run = await session.send('Hello');
   const joining = await session.send('faster', { policy: 'steer' });
   await runtime.worker({ pollMs: 200 }).start();
-  await joining.ended();
+  await joining.waitForEnd();
   const here = await runtime.sessions.get(session.id);
   for (const { id, events } of [joining, run]) {
     const all = await Array.fromAsync((await here.run(id)).events());

@@ -53,8 +53,8 @@ export const connect = (options: ConnectOptions): Client => {
     audit: auditAfar(transport),
     vault: vaultAfar(transport),
     webhooks: webhooksAfar(transport),
-    gc: ({ isDryRun, graceMs } = {}) =>
-      transport.json('/v1/gc', { method: 'POST', body: { isDryRun, graceMs }, idempotencyKey: freshKey() }),
+    gc: ({ dryRun, graceMs } = {}) =>
+      transport.json('/v1/gc', { method: 'POST', body: { dryRun, graceMs }, idempotencyKey: freshKey() }),
     changes: (asked = {}) => endAtOnce(asked.signal, (signal) => changesAfar(transport, asked, signal)),
     workers: async () => (await transport.json<{ workers: readonly WorkerInfo[] }>('/v1/workers')).workers,
     worker: () => {

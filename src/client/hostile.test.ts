@@ -125,7 +125,7 @@ test('[CLIENT5] what changes or removes something that is there is asked again u
     return json(response, {});
   });
   await session.commit([{ op: 'add', path: '/facts/a', value: 1 }]);
-  await session.describe({ title: 'Another' });
+  await session.update({ title: 'Another' });
   await client.members.change('ann', { role: 'viewer' });
   await client.webhooks.change('whk_1', { enabled: false });
   await client.members.remove('ann');

@@ -54,9 +54,9 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
     id,
     session,
     events: ({ after, signal } = {}) => endAtOnce(signal, (ending) => eventsOfRun(transport, at, after, ending)),
-    standing: () => look(),
+    status: () => look(),
     result: ({ signal } = {}) => whenRested(({ status }) => status !== 'running', signal),
-    ended: ({ signal } = {}) => whenRested(isEnd, signal),
+    waitForEnd: ({ signal } = {}) => whenRested(isEnd, signal),
     cancel: () => transport.done(`${at}/cancel`, { method: 'POST', body: {}, idempotencyKey: freshKey() }),
   };
 };

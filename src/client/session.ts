@@ -49,7 +49,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
       const messages = Array.isArray(input) ? input : [input];
       return (await post<Listed<'events', Session['append']>>(`${at}/messages`, { messages }, idempotencyKey)).events;
     },
-    describe: (about) => transport.done(at, { method: 'PATCH', body: about }),
+    update: (about) => transport.done(at, { method: 'PATCH', body: about }),
     events: (options) => readEvents(transport, at, options),
     transcript: async ({ at: point, lastTurns } = {}) => {
       const query = { at: pointText(point), lastTurns };
@@ -64,7 +64,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     close: (options) => move(`${at}/close`, options),
     reopen: () => move(`${at}/reopen`),
     archive: () => move(`${at}/archive`),
-    restore: () => move(`${at}/restore`),
+    unarchive: () => move(`${at}/unarchive`),
     send: async (input, { policy, notBefore, idempotencyKey } = {}) => {
       const asked = { input, policy, notBefore: notBefore === undefined ? undefined : Number(notBefore) };
       const sent = await post<{ readonly run: RunId }>(`${at}/runs`, asked, idempotencyKey);
@@ -98,7 +98,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
       const query = filterQuery(filter);
       return (await transport.json<Listed<'calls', Session['toolCalls']>>(`${at}/tool-calls`, { query })).calls;
     },
-    watch: (filter) => watchCommits(transport, at, filter),
+    watchCommits: (filter) => watchCommits(transport, at, filter),
     revert: async (seq, options) => {
       type Answer = { readonly commit?: CommitRecord; readonly files?: Reversal['files'] };
       const { commit, files = [] } = await post<Answer>(`${at}${path`/commits/${seq}/revert`}`, options);
@@ -135,7 +135,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
       return { cancelled };
     },
     tree: () => transport.json(`${at}/tree`),
-    verify: ({ isQuick } = {}) => transport.json(`${at}/verify`, { query: { quick: isQuick } }),
+    verify: ({ quick } = {}) => transport.json(`${at}/verify`, { query: { quick } }),
     export: () => transport.chunks(`${at}/export`),
   };
 };

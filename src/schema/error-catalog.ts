@@ -51,7 +51,8 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   ILLEGAL_TRANSITION: {
     cause:
       'The status of the session does not allow this, or not while the session has a run that is working, waiting or paused.',
-    remedy: 'Resume a paused session, reopen a closed one, restore an archived one; if a run is in the way, cancel it.',
+    remedy:
+      'Resume a paused session, reopen a closed one, unarchive an archived one; if a run is in the way, cancel it.',
     details: '`allowed` lists what is allowed now, by the names in the library.',
   },
   STATE_INVALID: {

@@ -64,7 +64,7 @@ const ready = async (session: Session): Promise<Session> => {
 const doSomething = async (session: Session): Promise<Session> => {
   const dice = Math.random();
   if (dice < 0.88) await appendMessages(session);
-  else if (dice < 0.91) await session.describe({ title: `after ${appends} appends` });
+  else if (dice < 0.91) await session.update({ title: `after ${appends} appends` });
   else if (dice < 0.94) await session.rewind({ to: await anyPoint(session) });
   else if (dice < 0.97) await session.pause();
   else return session.fork({ at: await anyPoint(session) });

@@ -46,7 +46,7 @@ test('[CLIENT4] a server is killed in the middle of streams and started again: r
   })();
   const run = await session.send('tour');
   const result = run.result();
-  const ended = run.ended();
+  const ended = run.waitForEnd();
   const seen: number[] = [];
   let restarted: Promise<void> | undefined;
   for await (const { seq, type } of session.events({ after: 0, follow: true })) {
@@ -64,7 +64,7 @@ test('[CLIENT4] a server is killed in the middle of streams and started again: r
   const idle = session.events({ after: seen.length, follow: true });
   const next = idle.next();
   await restart();
-  await session.describe({ title: 'after' });
+  await session.update({ title: 'after' });
   expect((await next).value).toMatchObject({ seq: seen.length + 1 });
   await idle.return();
   const { id } = await client.sessions.open();

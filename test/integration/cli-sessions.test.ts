@@ -112,7 +112,7 @@ test('[CLI1, LIFE1] the lifecycle commands move a session, and what the table fo
   for (const [command, status] of [
     ['close', 'closed'],
     ['archive', 'archived'],
-    ['restore', 'closed'],
+    ['unarchive', 'closed'],
     ['reopen', 'active'],
   ] as const) {
     expect(await said([command, id])).toBe(`${id} is ${status}\n`);

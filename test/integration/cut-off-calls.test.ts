@@ -56,12 +56,12 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     for (const branch of branches) await expectCutOff(branch);
     expect(await statuses(session)).toEqual(['running']);
     release();
-    await run.ended();
+    await run.waitForEnd();
     for (const branch of branches) await expectCutOff(branch);
     expect(await statuses(session)).toEqual(['ok']);
     expect(await statuses(session, { status: 'interrupted' })).toEqual([]);
     await fork.resume();
-    await (await fork.send('Hold again')).ended();
+    await (await fork.send('Hold again')).waitForEnd();
     expect(await statuses(fork)).toEqual(['ok', 'interrupted']);
     expect(await statuses(fork, { last: { turns: 1 } })).toEqual(['ok']);
     expect(await statuses(await fork.fork())).toEqual(['ok', 'interrupted']);
@@ -70,7 +70,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
   test('[REW2, QRY3] a call in whose middle a rewind went back is interrupted, and ended where what was left behind counts', async () => {
     const { session, run, release } = await startHolding();
     release();
-    await run.ended();
+    await run.waitForEnd();
     const [call] = await session.toolCalls();
     const before = await session.fork();
     await session.rewind({ to: { seq: call!.seq } });

@@ -322,7 +322,7 @@ test('[FILE7] a dry run tells what would change and changes nothing', async () =
   remove('c');
   chmodSync(at('d'), 0o700);
   const now = list();
-  const dry = await restore(root, { isDryRun: true });
+  const dry = await restore(root, { dryRun: true });
   expect(kinds(dry)).toEqual(['modified a', 'renamed b', 'created c', 'mode-changed d']);
   expect(list()).toEqual(now);
   expect(blobs.kept.size).toBe(kept);
@@ -460,7 +460,7 @@ test('[FILE8] what no snapshot holds is not overwritten: nothing is, until it is
   write('b/node_modules/x', 'in the way');
   write('c', 'other');
   const now = list();
-  expect((await restore(root, { isDryRun: true })).inTheWay.toSorted()).toEqual(['a', 'b/node_modules']);
+  expect((await restore(root, { dryRun: true })).inTheWay.toSorted()).toEqual(['a', 'b/node_modules']);
   await expect(restore(root)).rejects.toMatchObject({
     code: 'CONFLICT',
     message: expect.stringContaining('in the way'),

@@ -71,11 +71,11 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
       return out;
     };
     const young = { named, young: count(loose), garbage: none, removed: none, worktrees: [] };
-    expect(JSON.parse(await call('--json'))).toEqual({ isDryRun: false, ...young });
+    expect(JSON.parse(await call('--json'))).toEqual({ dryRun: false, ...young });
     await age();
     const garbage = count(loose);
     const told = { named, young: none, garbage, worktrees: [] };
-    expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ isDryRun: true, ...told, removed: none });
+    expect(JSON.parse(await call('--dry-run', '--json'))).toEqual({ dryRun: true, ...told, removed: none });
     expect(JSON.parse(await call('--grace', '3d', '--json'))).toMatchObject({ garbage: none });
     expect(await call('--dry-run')).toBe(
       [
@@ -109,7 +109,7 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
       events: 1,
       bad: { seq: 2, reason: expect.stringContaining('"src/deep/b.ts"'), path: 'src/deep/b.ts', blob: hash },
     });
-    expect(await sessions[0].verify({ isQuick: true })).toMatchObject({ ok: true });
+    expect(await sessions[0].verify({ quick: true })).toMatchObject({ ok: true });
     expect(await sessions[1].verify()).toMatchObject({ ok: true, events: 3 });
     const verify = ['verify', '--all', '--store', place.address, '--workspace', workspace];
     expect(await callCli(verify)).toMatchObject({ code: 1, out: expect.stringContaining('2 sessions, 1 bad') });

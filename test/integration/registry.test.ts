@@ -385,7 +385,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       const ann = await signIn(token);
       await ann.members.add({ id: 'bob' });
       await expect(ann.keys.revoke('key_00000000000000000000000000')).rejects.toThrow();
-      await ann.gc({ isDryRun: true });
+      await ann.gc({ dryRun: true });
       await ann.sessions.open({ title: 'nothing privileged' });
       const root = { member: 'root' };
       const by = { member: 'ann', key: key.id };

@@ -35,7 +35,7 @@ test('[RUN2, KEY1] an interrupt that is repeated later ends no run that came aft
   const first = await session.send('One');
   await expect.poll(callsMade).toBe(1);
   const second = await session.send('Two', { policy: 'interrupt', idempotencyKey: 'k' });
-  expect(await first.ended()).toMatchObject({ status: 'cancelled' });
+  expect(await first.waitForEnd()).toMatchObject({ status: 'cancelled' });
   await expect.poll(callsMade).toBe(2);
   await second.cancel();
   const third = await session.send('Three');

@@ -70,7 +70,7 @@ test('[AGT2] a run whose agent no worker holds waits for one that does, and says
   await (await foreign()).worker({ pollMs: 20 }).runUntilIdle();
   expect((await types()).filter((type) => type === 'run.waiting')).toHaveLength(1);
   await holder.worker().start();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Done.' });
   expect(await session.summary()).not.toHaveProperty('waiting');
 });
 
@@ -96,7 +96,7 @@ test('[AGT2, RUN6] a run that was under way waits too when its worker is gone, a
   await expect.poll(async () => (await session.summary()).waiting, { timeout: 10_000 }).toBe('agent');
   expect(await run.result()).toMatchObject(waitsForAgent);
   await holder.worker().start();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Done.' });
 });
 
 test('[AGT2, RUN4] a run that waits for its agent can be cancelled', async () => {

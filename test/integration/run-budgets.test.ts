@@ -64,7 +64,7 @@ test('[BUDGET1] at its limit of tokens a run waits, once, until it is raised far
   await setup.session.limit({ tokens: 600 });
   await expect.poll(async () => (await waitsOf(setup)).length).toBe(2);
   await setup.session.limit({ tokens: 10_000 });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(await waitsOf(setup)).toEqual([
     expect.stringMatching(/^the session's budget of 500 tokens has no room .* \d+ are used, and it may take \d+$/),
     expect.stringMatching(/^the session's budget of 600 tokens has no room/),
@@ -100,7 +100,7 @@ test('[BUDGET1] a limit by turns holds the next turn up, and no other', async ()
   expect(await second.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect(await waitsOf(setup)).toEqual(["the session's budget of 1 turns is used up"]);
   await setup.session.limit({ turns: 2 });
-  expect(await second.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await second.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[BUDGET1] USD are reserved before a call, for the longest answer that it may get', async () => {
@@ -111,7 +111,7 @@ test('[BUDGET1] USD are reserved before a call, for the longest answer that it m
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect(await setup.types()).not.toContain('model.called');
   await setup.session.limit({ usd: longest * 1.5 });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
 });
 
 test('[BUDGET1] a limit in USD that cannot be kept, since a price is not known, is said and not ignored', async () => {
@@ -122,7 +122,7 @@ test('[BUDGET1] a limit in USD that cannot be kept, since a price is not known, 
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect((await waitsOf(setup))[0]).toContain('the price of test/model is not known');
   await run.cancel();
-  expect(await run.ended()).toMatchObject({ status: 'cancelled' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'cancelled' });
 });
 
 test('[BUDGET1] a limit by active time counts time at work, and not what a run waits', async () => {
@@ -133,7 +133,7 @@ test('[BUDGET1] a limit by active time counts time at work, and not what a run w
   expect(await waitsOf(setup)).toEqual(["the session's budget of 1000 ms of active time is used up"]);
   nowMs += 60_000;
   await setup.session.limit({ activeMs: 1500 });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test.each([

@@ -16,7 +16,7 @@ const startJoined = async () => {
   const joining = await session.send('faster', { policy: 'steer' });
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'this');
-  await run.ended();
+  await run.waitForEnd();
   return { runtime, session, run, joining };
 };
 
@@ -35,7 +35,7 @@ test('[RUN22] whoever goes on after any event of a run, or of an input that join
 
 test('[RUN22] behind the end of a run nothing more of it comes, and after what is not there nobody waits', async () => {
   const { runtime, session, run, joining } = await startJoined();
-  await session.describe({ title: 'Later' });
+  await session.update({ title: 'Later' });
   const { seq } = await session.summary();
   for (const each of [run, joining]) {
     expect(await eventsAfter(each, seq)).toEqual([]);

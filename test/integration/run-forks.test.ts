@@ -48,9 +48,9 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     await session.send('faster', { policy: 'steer' });
     await (await session.send('never mind')).cancel();
     const asked = await answerQuestion(session);
-    await third.ended();
+    await third.waitForEnd();
     const fourth = await session.send('four');
-    await fourth.ended();
+    await fourth.waitForEnd();
     return { session, asked, runs: [first, second, third, fourth] };
   };
 
@@ -67,7 +67,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
       expect(await textsOf(session, turn)).toEqual(whole.slice(0, messages));
       const fork = await session.fork({ at: { turn } });
       for (const branch of [fork, await fork.fork()]) {
-        await (await branch.send('instead')).ended();
+        await (await branch.send('instead')).waitForEnd();
         expect(await textsOf(branch)).toEqual([...whole.slice(0, messages), 'user: instead', 'assistant: Answered.']);
       }
       const stored = (await Array.fromAsync(fork.events({ at: { turn } }))).map(({ run }) => run);
@@ -86,7 +86,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     const run = await fork.run(runs[0]!.id);
     expect(await run.result()).toMatchObject({ status: 'cancelled', usage: { outputTokens: expect.any(Number) } });
     await fork.resume();
-    expect(await run.ended()).toMatchObject({ status: 'cancelled' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'cancelled' });
     expect((await typesOf(run)).at(-1)).toBe('session.forked');
   });
 
@@ -95,7 +95,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     const before = await session.send('one');
     const worker = runtime.worker();
     await worker.start();
-    await before.ended();
+    await before.waitForEnd();
     await worker.stop();
     const run = await session.send('two');
     const events = typesOf(run);
@@ -105,7 +105,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
     expect(await events).toEqual(['input.admitted', 'run.ended']);
     await runtime.worker().start();
-    await (await session.send('three')).ended();
+    await (await session.send('three')).waitForEnd();
     expect(await textsOf(session)).toEqual([
       'user: one',
       'assistant: Answered.',
@@ -119,7 +119,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     const answered = await session.send('one');
     const worker = runtime.worker();
     await worker.start();
-    await answered.ended();
+    await answered.waitForEnd();
     await worker.stop();
     const waiting = [await session.send('two'), await session.send('three', { notBefore: Date.now() + 60_000 })];
     const { seq } = await session.summary();
@@ -135,7 +135,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     ]);
     expect(written[0]).toMatchObject({ actor: 'member:local', payload: { status: 'cancelled' } });
     await runtime.worker().start();
-    expect(await run!.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await run!.waitForEnd()).toMatchObject({ status: 'succeeded' });
     expect(await textsOf(session)).toEqual(['user: one', 'assistant: Answered.']);
   });
 
@@ -144,9 +144,9 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     await runtime.worker().start();
     const note = (value: number) => session.commit([{ op: 'add', path: '/facts/noted', value }]);
     await note(0);
-    await (await session.send('one')).ended();
+    await (await session.send('one')).waitForEnd();
     await note(1);
-    await (await session.send('two')).ended();
+    await (await session.send('two')).waitForEnd();
     await note(2);
     for (const turn of [0, 1, 2]) {
       expect((await session.state({ at: { turn } })).facts).toEqual({ noted: turn });

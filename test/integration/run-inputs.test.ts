@@ -60,7 +60,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
     await expectWaiting(session, [later, second, steering]);
     await session.handoff({ to: 'agent' });
     await session.approve(asked!.id);
-    await Promise.all([steering.ended(), second.ended()]);
+    await Promise.all([steering.waitForEnd(), second.waitForEnd()]);
     await expectWaiting(session, [later]);
     await expectWaiting(await session.fork(), []);
   });

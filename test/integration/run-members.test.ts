@@ -66,7 +66,7 @@ describe('approvals', () => {
     }
     await expect(as('bob', 'viewer').approvals.approve(id)).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await as('bob', 'approver').approvals.approve(id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   });
 
   test('[APPR3, KEY4] whoever may not answer cannot take the place of the answer by its key', async () => {
@@ -78,7 +78,7 @@ describe('approvals', () => {
       code: 'INVALID_INPUT',
     });
     await as('cleo', 'approver').approvals.approve(id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   });
 
   test('[KEY4] nobody takes the place of the task that a call gives its child', async () => {
@@ -95,7 +95,7 @@ describe('approvals', () => {
     const { as, id, run } = await asked('admins');
     await expect(as('bob', 'approver').approvals.approve(id)).rejects.toMatchObject(forbidden);
     await as('bob', 'admin').approvals.approve(id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   });
 
   test('[APPR3] who asked, or steered the run meanwhile, is not another', async () => {
@@ -105,7 +105,7 @@ describe('approvals', () => {
     await bob.send('Quickly', { policy: 'steer' });
     await expect(bob.approve(id)).rejects.toMatchObject(forbidden);
     await as('cid', 'admin').approvals.approve(id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   });
 
   test('[APPR3, SUB1] in a subagent the requester is who asked the first agent', async () => {
@@ -117,7 +117,7 @@ describe('approvals', () => {
     expect(approval).toMatchObject({ requestedBy: 'member:ann' });
     await expect(ann.approvals.approve(approval!.id)).rejects.toMatchObject(forbidden);
     await as('worker', 'admin').approvals.approve(approval!.id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
   });
 });
 
@@ -139,7 +139,7 @@ describe('the system prompt', () => {
     await run.result();
     const [approval] = await ann.approvals.list();
     await as('ann', 'admin', 'Ann Jones').approvals.approve(approval!.id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
     expect(systems).toHaveLength(2);
     expect(systems[0]).toContain('You work for Ann Smith (member:ann, role approver) in the workspace acme.');
     expect(systems[0]).toContain('Likes tea.');

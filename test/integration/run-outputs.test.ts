@@ -71,7 +71,7 @@ test('[RUN12] the model is told twice that its output does not fit, however ofte
   undo.push(() => runtime.close());
   const run = await session.send('Which port?');
   for await (const { type } of run.events()) if (type === 'session.paused') await session.resume();
-  expect(await run.ended()).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_INVALID' } });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'failed', error: { code: 'OUTPUT_INVALID' } });
   const events = await Array.fromAsync(session.events());
   expect(events.filter(({ type }) => type === 'model.completed')).toHaveLength(3);
 });

@@ -57,7 +57,7 @@ test('[REPLAY1] denials, answers, invalid inputs and calls side by side are no d
   expect((await run.result()).waitingFor).toBe('question');
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'That one');
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   const done = [...ran];
   expect((await session.replay({ turn: 1 })).departures).toEqual([]);
   expect(ran).toEqual(done);
@@ -70,7 +70,7 @@ test('[REPLAY1] inputs that came during a turn or after it, and their cancels, a
   await (await session.send('during')).cancel();
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'That one');
-  await run.ended();
+  await run.waitForEnd();
   await session.pause();
   await (await session.send('after')).cancel();
   expect((await session.replay({ turn: 1 })).departures).toEqual([]);
@@ -97,7 +97,7 @@ test('[REPLAY1] failures of the model, and limits that were raised on the way, a
   const run = await session.send('Go');
   await run.result();
   await session.limit({});
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect((await session.replay({ turn: 2 })).departures).toEqual([]);
   const broken: Model = { ...answers, answer: () => Promise.reject(new ModelFailure('unavailable', 'never')) };
   const other = await start(broken);

@@ -179,7 +179,7 @@ test('[APPR1] an approval lets no other input through than the one that was aske
   await session.append({ role: 'assistant', content: [other] });
   await approveAll(setup);
   await session.handoff({ to: 'agent' });
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(ran).toEqual([]);
   const [result] = (await session.transcript()).filter(({ message }) => message.role === 'tool');
   expect(result).toMatchObject({ message: { content: [{ callId, outcome: 'denied' }] } });

@@ -339,7 +339,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const { approval } = (requested as SessionEvent<'approval.requested'>).payload;
     await expect(session.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_FORBIDDEN' });
     await expect(session.approve('apr_nonsense')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-    expect((await run.ended()).output).toBe('Nobody came.');
+    expect((await run.waitForEnd()).output).toBe('Nobody came.');
     const other = await as('ann').sessions.get(session.id);
     await expect(other.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
     expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);

@@ -213,7 +213,7 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
     await settled(session, run);
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: `All of it: ${cleanText}` });
 
-    await session.describe({ title: `again ${text}` });
+    await session.update({ title: `again ${text}` });
     await session.commit(
       (draft) => {
         draft.facts[github] = { list: [text] };

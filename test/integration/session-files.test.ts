@@ -194,7 +194,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     await session.files.delete('src/b');
     await session.files.write('new/c', '2');
     const before = await seqOf(session);
-    const planned = await session.files.restore({ seq }, { isDryRun: true });
+    const planned = await session.files.restore({ seq }, { dryRun: true });
     expect(planned.changes.map(({ change, path }) => `${change} ${path}`)).toEqual([
       'deleted new',
       'deleted new/c',

@@ -164,14 +164,14 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     const moves: Record<Move, (session: Session) => Promise<unknown>> = {
       append: (session) => session.append(user('more')),
       send: (session) => session.send('more'),
-      describe: (session) => session.describe({ title: 'new' }),
+      update: (session) => session.update({ title: 'new' }),
       commit: (session) => session.commit((draft) => Object.assign(draft.facts, { port: 8080 })),
       pause: (session) => session.pause({ reason: 'lunch' }),
       resume: (session) => session.resume(),
       close: (session) => session.close(),
       reopen: (session) => session.reopen(),
       archive: (session) => session.archive(),
-      restore: (session) => session.restore(),
+      unarchive: (session) => session.unarchive(),
       rewind: (session) => session.rewind({ to: { seq: 1 } }),
       fork: (session) => session.fork(),
     };
@@ -216,7 +216,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     const session = await talk(1);
     const elsewhere = await (await reopen()).sessions.get(session.id);
     const titles = Array.from({ length: 12 }, (_, index) => `title ${index}`);
-    await Promise.all(titles.map((title, index) => (index % 2 ? session : elsewhere).describe({ title })));
+    await Promise.all(titles.map((title, index) => (index % 2 ? session : elsewhere).update({ title })));
     const described = (await all(session)).filter(({ type }) => type === 'session.described');
     expect(described.map(({ payload }) => (payload as { title: string }).title).toSorted()).toEqual(titles.toSorted());
     const outcomes = await Promise.allSettled([session.close(), elsewhere.close()]);
@@ -329,7 +329,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
       ],
       [() => session.append(user('x'), { idempotencyKey: '' }), 'INVALID_INPUT', /idempotencyKey/],
       [() => session.append(user('x'.repeat(17 * 1024 * 1024))), 'PAYLOAD_TOO_LARGE', /over the limit of 16777216/],
-      [() => session.describe({ metadata: { deep: Number.NaN } }), 'INVALID_INPUT', /metadata\.deep/],
+      [() => session.update({ metadata: { deep: Number.NaN } }), 'INVALID_INPUT', /metadata\.deep/],
       [() => session.transcript({ at: { seq: 99 } }), 'POINT_NOT_FOUND', /it has 3 events/],
       [() => session.transcript({ at: { turn: 9 } }), 'POINT_NOT_FOUND', /its last turn is 1/],
       [() => session.transcript({ at: { seq: 0 } }), 'INVALID_INPUT', /at\.seq/],
@@ -338,7 +338,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
       [() => session.rewind({} as never), 'INVALID_INPUT', /to/],
       [() => session.fork({ att: { seq: 1 } } as never), 'INVALID_INPUT', /att/],
       [() => session.pause({ because: 'x' } as never), 'INVALID_INPUT', /because/],
-      [() => session.describe({ metadata: { large: 'x'.repeat(17_000) } }), 'INVALID_INPUT', /16384/],
+      [() => session.update({ metadata: { large: 'x'.repeat(17_000) } }), 'INVALID_INPUT', /16384/],
       [() => runtime.sessions.import(5 as never), 'INVALID_INPUT', /stream/],
       [() => openRuntime({} as never), 'INVALID_INPUT', /store/],
       [() => openRuntime({ store: 'sqlite::memory:' }), 'INVALID_INPUT', /sqlite:PATH/],

@@ -430,7 +430,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const elsewhere = await other.sessions.get(session.id);
     const seen: number[] = [];
     const watching = (async () => {
-      for await (const { seq } of elsewhere.watch({ path: '/facts/**', provenance: 'unverified', after: 0 })) {
+      for await (const { seq } of elsewhere.watchCommits({ path: '/facts/**', provenance: 'unverified', after: 0 })) {
         seen.push(seq);
         if (seen.length === 3) break;
       }

@@ -93,10 +93,10 @@ test('[WORKER1] a worker of the runtime works for all workspaces, one of a works
   const there = await runtime.as(acme).sessions.open({ agent });
   const runs = [await here.send('Go'), await there.send('Go')];
   await runtime.as(acme).worker().runUntilIdle();
-  expect(await runs[1]!.standing()).toMatchObject({ status: 'succeeded' });
-  expect(await runs[0]!.standing()).toMatchObject({ status: 'running' });
+  expect(await runs[1]!.status()).toMatchObject({ status: 'succeeded' });
+  expect(await runs[0]!.status()).toMatchObject({ status: 'running' });
   await runtime.worker().runUntilIdle();
-  expect(await runs[0]!.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await runs[0]!.status()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER2] workers are listed with what they have in hand, to each workspace its own, until they end', async () => {
@@ -112,7 +112,7 @@ test('[WORKER2] workers are listed with what they have in hand, to each workspac
   expect(await runtime.as(acme).workers()).toMatchObject([{ ...common, holds: [] }]);
   expect(worker.state()).toMatchObject({ holds: 1, isEnding: false });
   calls[0]!.end();
-  await run.ended();
+  await run.waitForEnd();
   await worker.stop();
   expect(await runtime.workers()).toEqual([]);
 });
@@ -138,7 +138,7 @@ test('[WORKER2] who came by a key is not told what a worker has of others, nor w
     expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['process']));
   }
   calls[0]!.end();
-  await run.ended();
+  await run.waitForEnd();
   await worker.stop();
 });
 
@@ -162,11 +162,11 @@ test.each([undefined, 2 ** 31])(
     await expect.poll(async () => (await second.workers())[0]?.status).toBe('draining');
     const later = await (await first.sessions.open({ agent })).send('Go');
     await second.worker().start();
-    await later.ended();
+    await later.waitForEnd();
     expect(calls[0]!.signal.aborted).toBe(false);
     calls[0]!.end();
     await drained;
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Done.' });
     expect(calls).toHaveLength(1);
     expect(await typesOf(session)).not.toContain('tool.failed');
   },
@@ -179,7 +179,7 @@ test('[WORKER3] a step that takes too long is let go of, and runs again elsewher
   await second.worker().start();
   await expect.poll(() => calls.length).toBe(2);
   calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(calls[1]!.attempt).toBe(2);
 });
 
@@ -203,7 +203,7 @@ test('[WORKER4] a worker whose signs of life do not get through lets go before i
   await (await open()).worker({ pollMs: 20 }).start();
   await expect.poll(() => calls.length, { timeout: 5000 }).toBe(2);
   calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER2] a sign of life that is under way when a worker ends does not outlive it', async () => {
@@ -243,7 +243,7 @@ test('[RUN19] who works until there is nothing to do also takes on what a proces
   await (await second.sessions.get(session.id)).cancel(run.id);
   const next = await session.send('Go');
   await second.worker().runUntilIdle();
-  expect(await next.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await next.status()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER5] runUntilIdle gives up on a store that fails for too long, and says why', async () => {
@@ -261,12 +261,12 @@ test('[WORKER16] a worker works until there is nothing to do as often as it is a
   for (const text of ['One', 'Two', 'Three']) {
     const run = await session.send(text);
     await worker.runUntilIdle();
-    expect(await run.standing()).toMatchObject({ status: 'succeeded' });
+    expect(await run.status()).toMatchObject({ status: 'succeeded' });
     expect(await runtime.workers()).toEqual([]);
   }
   await worker.start();
   expect(worker.state()).toMatchObject({ isEnding: false });
-  expect(await (await session.send('Four')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(await (await session.send('Four')).waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test.each(['stop', 'drain'] as const)('[WORKER16] after a %s, work is refused with what to do', async (end) => {
@@ -329,9 +329,9 @@ test('[WORKER6] what is sent for later begins then, and keeps nothing else waiti
   const later = await session.send('Later', { notBefore: new Date(soon) });
   const now = await session.send('Now');
   await runtime.worker().start();
-  expect(await now.ended()).toMatchObject({ status: 'succeeded' });
-  expect(await later.standing()).toMatchObject({ status: 'running' });
-  expect(await later.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await now.waitForEnd()).toMatchObject({ status: 'succeeded' });
+  expect(await later.status()).toMatchObject({ status: 'running' });
+  expect(await later.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(Date.now()).toBeGreaterThanOrEqual(soon);
   await expect(session.send('x', { notBefore: soon, policy: 'steer' })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
@@ -354,14 +354,14 @@ test('[WORKER7, RUN11] a long wait for a model holds no worker, and whoever is t
   const session = await first.sessions.open({ agent });
   const run = await session.send('Go');
   await first.worker().runUntilIdle();
-  expect(await run.standing()).toMatchObject({ status: 'running' });
+  expect(await run.status()).toMatchObject({ status: 'running' });
   const waiting = (await Array.fromAsync(session.events())).find(({ type }) => type === 'run.waiting');
   expect(waiting?.payload).toMatchObject({ for: 'model', until: began + 60_000 });
   isLimited = false;
   const second = await open(undefined, { clock: { now: () => began + 60_001 } });
   await second.worker().start();
   await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // somebody looks before its time
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(await typesOf(session)).toContain('run.resumed');
 });
 
@@ -389,7 +389,7 @@ test('[WORKER9] sessions of higher priority come first', async () => {
   for (const priority of ['low', 'normal', 'high'] as const) {
     const session = await runtime.sessions.open({ agent, priority: priority === 'normal' ? undefined : priority });
     const run = await session.send('Go');
-    sent.push(run.ended().then(() => order.push(priority)));
+    sent.push(run.waitForEnd().then(() => order.push(priority)));
   }
   await runtime.worker({ concurrency: 1 }).start();
   await Promise.all(sent);
@@ -419,7 +419,7 @@ test('[WORKER10] limits hold for all workers together', async () => {
     await expect.poll(() => calls.length).toBeGreaterThan(ended);
     calls[ended]!.end();
   }
-  for (const run of runs) expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  for (const run of runs) expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER12] what a claim took whose answer was lost is taken on by the same worker', async () => {
@@ -434,7 +434,7 @@ test('[WORKER12] what a claim took whose answer was lost is taken on by the same
   }));
   const run = await (await runtime.sessions.open({ agent })).send('Go');
   await runtime.worker().runUntilIdle();
-  expect(await run.standing()).toMatchObject({ status: 'succeeded' });
+  expect(await run.status()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER12] a session that is taken again before its giving back was answered stays in hand', async () => {
@@ -453,7 +453,7 @@ test('[WORKER12] a session that is taken again before its giving back was answer
   const session = await runtime.sessions.open({ agent });
   const worker = runtime.worker();
   await worker.start();
-  await (await session.send('Go')).ended();
+  await (await session.send('Go')).waitForEnd();
   await expect.poll(() => isFirst).toBe(false);
   const run = await session.send('look');
   await expect.poll(async () => (await runtime.workers())[0]?.busy).toBe(1);
@@ -461,7 +461,7 @@ test('[WORKER12] a session that is taken again before its giving back was answer
   await begun;
   expect(worker.state().holds).toBe(1);
   calls[0]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 /** One who has a task done by as many helpers at once. */
@@ -486,7 +486,7 @@ test('[WORKER10] who waits for a subagent leaves it its own place in the limits'
   calls[0]!.end();
   await expect.poll(() => calls.length).toBe(2);
   calls[1]!.end();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER10] a subagent that is waited for comes before what is older', async () => {
@@ -520,7 +520,7 @@ test('[WORKER3] a call that waits for a subagent does not keep who drains', asyn
   await drained;
   expect(performance.now() - began).toBeLessThan(3000);
   await second.worker().start();
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(calls).toHaveLength(1);
 });
 
@@ -579,7 +579,7 @@ test('[WORKER13] what is left to a worker that does not come is taken without wa
   await sleep(600);
   leftUntil = performance.now() + preferMs;
   const run = await session.send('Go');
-  expect(await run.ended()).toMatchObject({ status: 'succeeded' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER15] who finds nothing again and again does not look for every hint, and takes on what then comes', async () => {
@@ -605,7 +605,7 @@ test('[WORKER15] who finds nothing again and again does not look for every hint,
   const [first, perMs] = [20, 1 / 50];
   expect(looks).toBeLessThan(first + perMs * (performance.now() - began));
   const session = await runtime.sessions.open({ agent });
-  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
 test('[WORKER3] a model that never answers and does not listen keeps nobody from stopping', async () => {

@@ -141,7 +141,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       const blobs = linesOf(bundle).flatMap((line) => JSON.parse(line).blob?.hash ?? []);
       expect(blobs.toSorted()).toEqual([...new Set([...one, ...two, artifact].map(({ hash }) => hash))].toSorted());
       const copies = target.as({ workspace: `import-${++number}`, member: 'ann', role: 'admin' });
-      const told = async () => copies.gc({ isDryRun: true });
+      const told = async () => copies.gc({ dryRun: true });
       await copies.sessions.import(inChunks(bundle));
       const copy = await copies.sessions.get(fork.id);
       expect(await copy.verify()).toEqual(await fork.verify());

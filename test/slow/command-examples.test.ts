@@ -49,7 +49,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   resume: ['pause SES'],
   reopen: ['close SES'],
   archive: ['close SES'],
-  restore: ['close SES', 'archive SES'],
+  unarchive: ['close SES', 'archive SES'],
   'keys create': ['members add ann', 'members add ci'],
   import: ['export SES -o work.perdure --force'],
 };

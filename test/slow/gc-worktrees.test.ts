@@ -64,7 +64,7 @@ const archived = async (): Promise<Session> => {
   await session.archive();
   return session;
 };
-const collected = async (isDryRun = false) => (await runtime.gc({ isDryRun })).worktrees;
+const collected = async (dryRun = false) => (await runtime.gc({ dryRun })).worktrees;
 
 test('[GC5] worktrees of archived sessions go when the log has their files, and come back from it', async () => {
   const [session, active, closed] = [await archived(), await worked(), await worked()];
@@ -75,7 +75,7 @@ test('[GC5] worktrees of archived sessions go when the log has their files, and 
   expect(await collected()).toEqual(told);
   expect(readdirSync(join(root, 'data', 'worktrees', 'local')).sort()).toEqual([active.id, closed.id].sort());
   expect(await collected()).toEqual([]);
-  await session.restore();
+  await session.unarchive();
   await session.reopen();
   await session.send('Write');
   await runtime.worker({ session: session.id, pollMs: 50 }).runUntilIdle();
@@ -105,8 +105,8 @@ test.each([
   const session = await archived();
   change(homeOf(session));
   const before = contentOf(session);
-  for (const isDryRun of [true, false]) {
-    expect(await collected(isDryRun)).toEqual([
+  for (const dryRun of [true, false]) {
+    expect(await collected(dryRun)).toEqual([
       { session: session.id, folder: join(homeOf(session), 'files'), stays: expect.stringMatching(why) },
     ]);
     expect(contentOf(session)).toEqual(before);
@@ -183,7 +183,7 @@ test('[GC5] one that was moved away and has to stay does not hold up what was ma
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
   writeFileSync(join(`${homeOf(session)}.leaving`, 'files', 'a.txt'), 'by hand');
-  await session.restore();
+  await session.unarchive();
   await session.reopen();
   await session.send('Write');
   await runtime.worker({ session: session.id, pollMs: 50 }).runUntilIdle();
@@ -207,7 +207,7 @@ test('[GC5] collections at once remove each worktree once, and none fails', asyn
 test('[GC5] one that was moved away is put back where its session is not archived any more', async () => {
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
-  await session.restore();
+  await session.unarchive();
   expect(await collected()).toMatchObject([{ session: session.id, stays: expect.stringMatching(/not archived/) }]);
   expect(contentOf(session)).toEqual(['files', 'files/a.txt']);
 });

@@ -210,7 +210,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     expect((await sessions.list()).sessions).toEqual([]);
     const { garbage, young } = await runtime
       .as({ workspace: 'hostile-files', member: 'ann', role: 'admin' })
-      .gc({ isDryRun: true });
+      .gc({ dryRun: true });
     expect([garbage.blobs, young.blobs]).toEqual([0, 0]);
   });
 

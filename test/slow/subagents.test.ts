@@ -78,7 +78,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
       .poll(async () => (await (await childOf(started))?.summary())?.waiting, { timeout: 10_000 })
       .toBe('budget');
     await started.session.limit({ tokens: 200_000 });
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const limits = (await Array.fromAsync((await childOf(started))!.events())).flatMap((event) =>
       event.type === 'budget.set' ? [event.payload.limits.tokens] : [],
     );
@@ -109,7 +109,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const [approval, ...more] = await runtime.approvals.list();
     expect([approval!.session, more]).toEqual([child.id, []]);
     await runtime.approvals.approve(approval!.id);
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     expect(await session.summary()).not.toHaveProperty('waiting');
   });
 
@@ -124,7 +124,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const [approval] = await elsewhere.approvals.list();
     await elsewhere.approvals.approve(approval!.id);
     await elsewhere.worker({ session: started.session.id }).start();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const used = (await Array.fromAsync(started.session.events())).filter(({ type }) => type === 'child.ended');
     expect(used).toHaveLength(1);
   });
@@ -190,7 +190,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length, { timeout: 10_000 }).toBe(1);
     await first.stop();
     await (await started.open()).worker().start();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const opened = (await Array.fromAsync(started.session.events())).filter(({ type }) => type === 'child.opened');
     expect(opened).toHaveLength(1);
   });
@@ -340,7 +340,7 @@ test('[SUB2] a child that waits for somebody ends also when the one who cancelle
 test('[SUB2] a call that took too long takes its child with it, and what that used counts', async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
   await runtime.worker().start();
-  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+  expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   expect((await session.toolCalls())[0]).toMatchObject({ tool: 'helper', status: 'timeout' });
   expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
   const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
@@ -359,7 +359,7 @@ test('[SUB1] what a child used counts once, also when the worker dies before the
     },
   }));
   await runtime.worker().start();
-  expect(await (await session.send('Go')).ended()).toMatchObject({ status: 'succeeded' });
+  expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(hasFailed).toBe(true);
   const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
   expect(ends).toHaveLength(1);
@@ -412,7 +412,7 @@ describe.each(['before it waits', 'after it was approved'])('a worker that dies 
       await dying.stop();
       await runtime.worker(briefly).start();
       if (when === 'before it waits') await approve();
-      expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+      expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
       const { messages } = await session.context();
       expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
       const types = (await Array.fromAsync(session.events())).map(({ type }) => type);
@@ -452,7 +452,7 @@ describe.each(['lives', 'dies then'])(
       await told.promise;
       if (fate === 'dies then') await worker.stop();
       await runtime.worker(briefly).start();
-      expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+      expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
     });
   },
 );
@@ -538,7 +538,7 @@ describe('a session that is stopped while its child is at work', () => {
     expect((await child.toolCalls())[0]).toMatchObject({ tool: 'wait', status: 'ok' });
     expect((await child.transcript()).at(-1)).toMatchObject({ message: { role: 'tool' } });
     await session.resume();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
     expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
   });
 
@@ -547,7 +547,7 @@ describe('a session that is stopped while its child is at work', () => {
     await session.pause({ withinMs: 0 });
     expect(await statuses()).toEqual(['paused', 'paused']);
     await session.resume();
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
   test('[SUB6, RUN8] rests while a person has the session', async () => {
@@ -556,7 +556,7 @@ describe('a session that is stopped while its child is at work', () => {
     letThrough();
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['active', 'paused']);
     await session.handoff({ to: 'agent' });
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
   test('[SUB6] stays at rest while the session is paused or a person has it, whatever of both ends first', async () => {
@@ -569,7 +569,7 @@ describe('a session that is stopped while its child is at work', () => {
     await session.resume();
     expect(await statuses()).toEqual(['active', 'paused']);
     await session.handoff({ to: 'agent' });
-    expect(await run.ended()).toMatchObject({ status: 'succeeded', output: 'Well.' });
+    expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 });
 

@@ -134,7 +134,7 @@ test('[CLI6] every command writes JSON of the shape that it promises', async () 
   await json(['recall', loop, 'turn:1']);
   await json(['rewind', loop, '--to', '1']);
   await json(['retry', loop, '1']);
-  for (const move of ['pause', 'resume', 'close', 'archive', 'restore', 'reopen']) await json([move, loop]);
+  for (const move of ['pause', 'resume', 'close', 'archive', 'unarchive', 'reopen']) await json([move, loop]);
   await json(['verify', '--all']);
   await json(['export', loop, '-o', join(folder, 'loop.perdure')]);
   await json(['import', join(folder, 'loop.perdure')]);

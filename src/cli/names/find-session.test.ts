@@ -49,7 +49,7 @@ test('[CLI7] - passes over what is archived, as long as there is something else'
     expect(await shown()).toBe(id);
     await answered(['archive', id]);
     expect(await shown()).toBe(next);
-    expect((await answered(['restore', '-'])).id).toBe(id);
+    expect((await answered(['unarchive', '-'])).id).toBe(id);
     await answered(['archive', id]);
   }
 });

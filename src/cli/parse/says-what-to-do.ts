@@ -1,6 +1,6 @@
 /** What a message may ask for. */
 const imperatives =
-  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|fix|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|raise|read|remove|reopen|repeat|restore|resume|revert|run|see|send|set|start|stop|take|try|upgrade|use|write';
+  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|fix|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|raise|read|remove|reopen|repeat|restore|resume|revert|run|see|send|set|start|stop|take|try|unarchive|upgrade|use|write';
 /** After one of those, it asked for nothing: `use of it`, `read ECONNRESET`, `write timeout`. */
 const noRequest = '(?! (?:of|is|are|was|must|error|failed|timeout|timed|E[A-Z]+)\\b)';
 

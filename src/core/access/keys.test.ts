@@ -38,7 +38,7 @@ test('[RED6] what is kept beside the logs holds no secret either', async () => {
   await expect(webhooks.change(webhook.id, { url: secretUrl })).rejects.toMatchObject(refused);
   await expect(vault.set('gitlab', 'another-long-value', { about: value })).rejects.toMatchObject(refused);
   const session = await runtime.sessions.open({ title: value, metadata: { [value]: value } });
-  await session.describe({ metadata: { token: `is ${value}` } });
+  await session.update({ metadata: { token: `is ${value}` } });
   const kept = [...database.workspaces.values()].flatMap(({ records, sessions }) => [
     ...records.values(),
     ...sessions.values(),

@@ -8,7 +8,7 @@ const coder = defineAgent({ name: 'coder', version: 1, model: 'scripted/demo' })
 
 const followers: Record<string, (session: Session) => Promise<AsyncGenerator<unknown, void, void>>> = {
   events: async (session) => session.events({ after: (await session.summary()).seq, follow: true }),
-  watch: async (session) => session.watch(),
+  watchCommits: async (session) => session.watchCommits(),
   'run.events': async (session) => {
     const run = await session.send('go');
     return run.events({ after: (await session.summary()).seq });
@@ -24,7 +24,7 @@ test('[FAULT3] nobody waits after an event that is not there', async () => {
   for (const reader of [session.events({ after }), session.events({ after, follow: true }), run.events({ after })]) {
     await expect(reader.next()).rejects.toMatchObject(refused);
   }
-  await expect(session.watch({ after }).next()).rejects.toMatchObject(refused);
+  await expect(session.watchCommits({ after }).next()).rejects.toMatchObject(refused);
   await runtime.close();
 });
 

@@ -124,15 +124,15 @@ const judge = async (scope: Scope, key: SessionKey, home: string): Promise<OldWo
   return { session: key.session, folder: placeIn(home).folder, ...(stays !== undefined && { stays }) };
 };
 
-const collectHome = async (scope: Scope, key: SessionKey, home: string, isDryRun: boolean): Promise<OldWorktree> => {
+const collectHome = async (scope: Scope, key: SessionKey, home: string, dryRun: boolean): Promise<OldWorktree> => {
   const judged = await judge(scope, key, home);
-  if (isDryRun || judged.stays !== undefined) return judged;
+  if (dryRun || judged.stays !== undefined) return judged;
   if ((await move(home, leaving(home))) === 'is taken') return { ...judged, stays: `${leaving(home)} stays` };
   return settleMoved(scope, key, home);
 };
 
 /** Only what is of sessions of this store. */
-export const collectWorktrees = async (scope: Scope, isDryRun: boolean): Promise<readonly OldWorktree[]> => {
+export const collectWorktrees = async (scope: Scope, dryRun: boolean): Promise<readonly OldWorktree[]> => {
   const homes = homesOf(scope.data, scope.workspace);
   const names = new Set(await namesIn(homes));
   const sessions = new Set([...names].map((name) => name.replace(/\.(leaving|gone)$/, '')));
@@ -142,15 +142,15 @@ export const collectWorktrees = async (scope: Scope, isDryRun: boolean): Promise
     const isNeeded = await isAtWork(scope, key);
     if (isNeeded === undefined) continue;
     const home = join(homes, session);
-    if (!isDryRun && !isNeeded) await leaveFolder(scope, key);
-    if (!isDryRun) await erase(gone(home));
+    if (!dryRun && !isNeeded) await leaveFolder(scope, key);
+    if (!dryRun) await erase(gone(home));
     if (names.has(basename(leaving(home)))) {
-      found.push(isDryRun ? await judge(scope, key, leaving(home)) : await settleMoved(scope, key, home));
+      found.push(dryRun ? await judge(scope, key, leaving(home)) : await settleMoved(scope, key, home));
     }
     const { boundTo } = await scope.folds.outline(key);
     const { isBound } = await placeHere(scope.data, key, boundTo);
     if (!names.has(session) || isBound || !(await isArchived(scope, key))) continue;
-    found.push(await collectHome(scope, key, home, isDryRun));
+    found.push(await collectHome(scope, key, home, dryRun));
   }
   return found;
 };

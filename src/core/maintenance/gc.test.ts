@@ -54,7 +54,7 @@ describe('a collection', () => {
     const garbage = { blobs: gone.length, bytes: gone.reduce((sum, { bytes }) => sum + bytes.length, 0) };
     const none = { blobs: 0, bytes: 0 };
     const told = { named: named.size, young: none, garbage, worktrees: [] };
-    expect(await runtime.gc({ isDryRun: true })).toEqual({ ...told, removed: none });
+    expect(await runtime.gc({ dryRun: true })).toEqual({ ...told, removed: none });
     expect(has(loose)).toBe(true);
     expect(await runtime.gc()).toEqual({ ...told, removed: garbage });
     expect(new Set(kept().keys())).toEqual(named);
@@ -282,8 +282,8 @@ describe('a collection of what is incomplete', () => {
     '[GC4] where %j is missing: session and event are named, and nothing is removed',
     async (path) => {
       const { runtime, id, kept, before } = await damage((blobs) => blobs.delete(inTwo(path)));
-      for (const isDryRun of [true, false]) {
-        await expect(runtime.gc({ isDryRun })).rejects.toMatchObject({
+      for (const dryRun of [true, false]) {
+        await expect(runtime.gc({ dryRun })).rejects.toMatchObject({
           code: 'STORE_CORRUPT',
           message: expect.stringContaining('nothing was removed'),
           details: { session: id, seq: 3, path, blob: inTwo(path) },

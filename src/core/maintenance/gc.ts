@@ -17,7 +17,7 @@ const pageBlobs = 1000;
 
 const Options = z.strictObject({
   /** Tells what would go, and removes nothing. */
-  isDryRun: z.boolean().default(false),
+  dryRun: z.boolean().default(false),
   /** What was put or asked for within this time stays: it must be longer than anybody takes from there to the event that names it. */
   graceMs: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).default(defaultGraceMs),
   /** Told how far it is. */
@@ -112,7 +112,7 @@ const refuseMissing = async (place: Place, notLoose: ReadonlySet<BlobHash>): Pro
  * fixed before the first event is read: an event that comes later names only what was used since, or what an event before it names.
  */
 export const collectGarbage = async (place: Place, options: GcOptions = {}): Promise<Collected> => {
-  const { isDryRun, graceMs, onProgress } = parseInput('the collection', Options, options);
+  const { dryRun, graceMs, onProgress } = parseInput('the collection', Options, options);
   const { store, workspace } = place;
   const progress = { named: 0, looked: 0, removed: 0 };
   const count = (what: keyof GcProgress, by = 1): void => {
@@ -140,7 +140,7 @@ export const collectGarbage = async (place: Place, options: GcOptions = {}): Pro
   }
   await refuseMissing(place, named);
   const removed: LooseBlob[] = [];
-  for (const page of isDryRun ? [] : inPages(garbage)) {
+  for (const page of dryRun ? [] : inPages(garbage)) {
     refuseClosed(place.closing);
     const gone = new Set(
       await store.removeBlobs(
@@ -152,6 +152,6 @@ export const collectGarbage = async (place: Place, options: GcOptions = {}): Pro
     removed.push(...page.filter(({ hash }) => gone.has(hash)));
     count('removed', gone.size);
   }
-  const worktrees = await collectWorktrees(place, isDryRun);
+  const worktrees = await collectWorktrees(place, dryRun);
   return { named: progress.named, young, garbage: countOf(garbage), removed: countOf(removed), worktrees };
 };

@@ -67,7 +67,7 @@ describe('verify', () => {
     expect(await session.verify()).toMatchObject({ ok: true, events: 6 });
     expect(reads.toSorted()).toEqual(files.map(({ hash }) => hash).toSorted());
     reads.length = 0;
-    expect(await session.verify({ isQuick: true })).toMatchObject({ ok: true });
+    expect(await session.verify({ quick: true })).toMatchObject({ ok: true });
     expect(reads.toSorted()).toEqual([tree('a'), tree('b')].toSorted());
   });
 

@@ -19,7 +19,7 @@ export type Verification =
 
 const VerifyOptions = z.strictObject({
   /** Leaves out the content of files: only trees are read. */
-  isQuick: z.boolean().optional(),
+  quick: z.boolean().optional(),
 });
 export type VerifyOptions = z.input<typeof VerifyOptions>;
 
@@ -82,13 +82,13 @@ const keyProblem = async ({ store }: Scope, key: SessionKey, { parent }: Head): 
 const filesProblem = async (
   { blobs }: Scope,
   { named: events }: Walk,
-  { isQuick }: VerifyOptions,
+  { quick }: VerifyOptions,
 ): Promise<BadEvent | undefined> => {
   const reach = new Reach(blobs);
   for (const { seq, named } of events) {
     try {
       const reached = reachOf(reach, named);
-      for await (const _ of isQuick ? reached : readAhead(blobs, reached));
+      for await (const _ of quick ? reached : readAhead(blobs, reached));
     } catch (error) {
       const problem = blobProblemOf(error);
       if (!problem) throw error;

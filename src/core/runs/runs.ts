@@ -52,14 +52,14 @@ export interface AdmittedRun {
 export interface Run {
   readonly id: RunId;
   readonly session: SessionId;
-  /** Its events from the admission on, as they come, until it ends. `after` goes on from a seq. */
-  events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** How it stands now, without waiting. One that no worker has taken on yet counts as running. */
-  standing(): Promise<RunResult | RunUnderWay>;
+  status(): Promise<RunResult | RunUnderWay>;
   /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. A `signal` ends the wait. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
-  ended(options?: z.input<typeof Waiting>): Promise<RunResult>;
+  waitForEnd(options?: z.input<typeof Waiting>): Promise<RunResult>;
+  /** Its events from the admission on, as they come, until it ends. `after` goes on from a seq. */
+  events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** Ends it at once, whoever is at work on it. */
   cancel(): Promise<void>;
 }
@@ -125,12 +125,12 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
       const { after = 0, signal } = parseInput('the query', Following, options);
       return endAtOnce(signal, (ending) => eventsAfter(after, ending));
     },
-    standing: async () => {
+    status: async () => {
       for await (const standing of runStandings(scope, key, run)) return standing;
       throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: the run goes on');
     },
     result: (options) => outcome(true, options),
-    ended: (options) => outcome(false, options),
+    waitForEnd: (options) => outcome(false, options),
     cancel: async () => {
       await cancelRun(scope, key, id);
     },

@@ -47,7 +47,7 @@ const calls: Record<string, (target: Target, options: never) => unknown> = {
   'sessions.commits': ({ runtime }, options) => runtime.sessions.commits(options),
   'sessions.toolCalls': ({ runtime }, options) => runtime.sessions.toolCalls(options),
   append: ({ session }, options) => session.append({ role: 'user', content: 'x' }, options),
-  describe: ({ session }, options) => session.describe(options),
+  update: ({ session }, options) => session.update(options),
   events: ({ session }, options) => session.events(options).next(),
   transcript: ({ session }, options) => session.transcript(options),
   context: ({ session }, options) => session.context(options),
@@ -62,7 +62,7 @@ const calls: Record<string, (target: Target, options: never) => unknown> = {
   lift: ({ session }, options) => session.lift('/facts/a', beside({ to: 'verified', why: 'x' }, options)),
   commits: ({ session }, options) => session.commits(options),
   toolCalls: ({ session }, options) => session.toolCalls(options),
-  watch: ({ session }, options) => session.watch(options),
+  watchCommits: ({ session }, options) => session.watchCommits(options),
   revert: ({ session }, options) => session.revert(1, options),
   adopt: ({ session }, options) => session.adopt(session, options),
   diff: ({ session }, options) => session.diff({ seq: 1 }, beside({ seq: 1 }, options)),
@@ -83,7 +83,7 @@ const calls: Record<string, (target: Target, options: never) => unknown> = {
   'artifacts.keep': ({ session }, options) => session.artifacts.keep('a', 'x', options),
   'run.events': ({ run }, options) => run.events(options).next(),
   'run.result': ({ run }, options) => run.result(options),
-  'run.ended': ({ run }, options) => run.ended(options),
+  'run.waitForEnd': ({ run }, options) => run.waitForEnd(options),
 };
 
 test.each(Object.keys(calls))('[IN1] %s refuses options that it does not know, and null', async (name) => {

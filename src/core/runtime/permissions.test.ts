@@ -63,7 +63,7 @@ describe('permissions', () => {
     const session = await runtime.sessions.open({ title: 'before' });
     const viewer = runtime.as({ workspace: 'local', member: 'eve', role: 'viewer' });
     const seen = await viewer.sessions.get(session.id);
-    await expect(seen.describe({ title: 'after' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+    await expect(seen.update({ title: 'after' })).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await expect(seen.files.write('a', 'b')).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await expect(viewer.sessions.open()).rejects.toMatchObject({ code: 'FORBIDDEN' });
     expect(() => viewer.worker()).toThrow(expect.objectContaining({ code: 'FORBIDDEN' }));

@@ -69,24 +69,15 @@ export const maxMessages = 1000;
 
 /** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
 export interface Session {
+  // Identity and lifecycle
+
   readonly id: SessionId;
-  readonly files: SessionFiles;
-  readonly artifacts: SessionArtifacts;
   /** What a listing shows of it: title, status, agent, counts, and where it came from. */
   summary(): Promise<SessionSummary>;
-  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
-  append(
-    messages: MessageInput | readonly MessageInput[],
-    options?: z.input<typeof AppendOptions>,
-  ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /** Gives it another title, metadata or priority. */
-  describe(about: Description): Promise<void>;
-  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
-  events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
-  /** The messages of the live lineage, now or at a point. */
-  transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
-  /** What a model would be given next. */
-  context(options?: ContextOptions): Promise<Context>;
+  update(about: Description): Promise<void>;
+  /** Binds the session to an agent, or to another version of its agent. */
+  bind(agent: Agent): Promise<void>;
   /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that this cuts off counts as interrupted, or runs again. */
   pause(options?: PauseOptions): Promise<void>;
   /** Ends a pause: what waited in the session goes on. */
@@ -98,7 +89,10 @@ export interface Session {
   /** Puts a closed session away: its worktrees may be collected. */
   archive(): Promise<void>;
   /** Takes it out of the archive. */
-  restore(): Promise<void>;
+  unarchive(): Promise<void>;
+
+  // Input and runs
+
   /** Stores the input and makes the run that will answer it. A worker takes it from there: the runtime's own, or another on the same store. */
   send(input: SendInput, options?: SendOptions): Promise<Run>;
   /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
@@ -107,6 +101,26 @@ export interface Session {
   run(id: string): Promise<Run>;
   /** Ends the run under way at once, or the one named; gives its id, if there was one. */
   cancel(run?: RunId): Promise<RunId | undefined>;
+  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
+  append(
+    messages: MessageInput | readonly MessageInput[],
+    options?: z.input<typeof AppendOptions>,
+  ): Promise<readonly SessionEvent<'message.appended'>[]>;
+  /**
+   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
+   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
+   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
+   */
+  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
+  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
+  previews(listener: (preview: Preview) => void): () => void;
+  /** Sets what the session may use in all. A run that waits for its budget goes on. */
+  limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
+  /** What it has used so far, and what it may use in all. */
+  usage(): Promise<SessionUsage>;
+
+  // People
+
   /** Answers what the agent asked, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
   /** Lets a call run that waits for an approval, by the id of the approval. */
@@ -115,12 +129,9 @@ export interface Session {
   deny(approval: string, reason?: string): Promise<void>;
   /** Gives the session to a person, or back to the agent. */
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
-  /** Sets what the session may use in all. A run that waits for its budget goes on. */
-  limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
-  /** What it has used so far, and what it may use in all. */
-  usage(): Promise<SessionUsage>;
-  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
-  previews(listener: (preview: Preview) => void): () => void;
+
+  // State
+
   /** The typed state, now or at a point. */
   state(options?: z.input<typeof AtPoint>): Promise<State>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
@@ -132,18 +143,38 @@ export interface Session {
   ): Promise<CommitRecord>;
   /** Commits of the live lineage that match, newest first. */
   commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
-  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
-  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** Every commit that matches, as it comes, from this call on. */
-  watch(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
+  watchCommits(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
   /** Takes a commit back. Of an adoption, the files go back too; those of other commits stay as they are. */
   revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
-  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
-  adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+
+  // History and branches
+
+  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
+  events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
+  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
+  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
+  /** The whole family that the session belongs to, from its root. */
+  tree(): Promise<TreeNode>;
   /** What differs between two places, as a patch and by what changed. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
-  /** Binds the session to an agent, or to another version of its agent. */
-  bind(agent: Agent): Promise<void>;
+  /** A child session that goes on from a point, or from now; nothing is copied. */
+  fork(options?: ForkOptions): Promise<Session>;
+  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
+  adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
+  rewind(options: RewindOptions): Promise<Rewind>;
+  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
+  retry(options: { readonly turn: number }): Promise<Retry>;
+  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
+  replay(options: ReplayOptions): Promise<Replay>;
+
+  // Context
+
+  /** The messages of the live lineage, now or at a point. */
+  transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
+  /** What a model would be given next. */
+  context(options?: ContextOptions): Promise<Context>;
   /** Keeps a fact word for word in every context from the next turn on. */
   pin(fact: string): Promise<void>;
   /** Ends what `pin` began. */
@@ -152,22 +183,14 @@ export interface Session {
   compact(options?: CompactOptions): Promise<Compaction | undefined>;
   /** What was left out of a context, by its key. */
   recall(key: string): Promise<unknown>;
-  /**
-   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
-   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
-   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
-   */
-  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
-  retry(options: { readonly turn: number }): Promise<Retry>;
-  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
-  replay(options: ReplayOptions): Promise<Replay>;
-  /** A child session that goes on from a point, or from now; nothing is copied. */
-  fork(options?: ForkOptions): Promise<Session>;
-  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
-  rewind(options: RewindOptions): Promise<Rewind>;
-  /** The whole family that the session belongs to, from its root. */
-  tree(): Promise<TreeNode>;
+
+  // Files
+
+  readonly files: SessionFiles;
+  readonly artifacts: SessionArtifacts;
+
+  // Maintenance
+
   /** Walks the hash chain and the files that it names, and tells the first event that is not as it was written. */
   verify(options?: VerifyOptions): Promise<Verification>;
   /** One portable file with the session and the lineage it needs. */
@@ -240,7 +263,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     },
     usage: () => usageOf(scope, key),
     previews: (listener) => scope.previews.listen(key, listener),
-    describe: async (about) => move({ type: 'describe', ...parseInput('the description', Description, about) }),
+    update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) => readContext(scope, key, options),
@@ -255,7 +278,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       await move({ type: 'archive' });
       await leaveFolder(scope, key);
     },
-    restore: () => move({ type: 'restore' }),
+    unarchive: () => move({ type: 'unarchive' }),
     state: async (options = {}) => {
       const { at } = parseInput('the query', AtPoint, options);
       const head = await scope.folds.outline(key);
@@ -265,7 +288,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     lift: (path, options) => liftProvenance(scope, key, path, options),
     commits: (filter) => findCommits(scope, key, filter),
     toolCalls: (filter) => findCalls(scope, key, filter),
-    watch: (filter) => watchCommits(scope, key, filter),
+    watchCommits: (filter) => watchCommits(scope, key, filter),
     revert: (seq, options) => revertCommit(scope, key, seq, options),
     adopt: async (branch, options) =>
       adoptBranch(

@@ -22,7 +22,7 @@ const Options = ChangeOptions.extend({
   /** Only these, and what is below them. */
   paths: listOf(Text, { min: 1, max: 1000 }).readonly().optional(),
   /** Only tells what would change. */
-  isDryRun: z.boolean().default(false),
+  dryRun: z.boolean().default(false),
 });
 export type RestoreFilesOptions = z.input<typeof Options>;
 
@@ -75,7 +75,7 @@ export const restoreFiles = async (
   to: DiffPlace,
   options: RestoreFilesOptions = {},
 ): Promise<RestoredFiles> => {
-  const { paths: given, isDryRun, ...about } = parseInput('the restore', Options, options);
+  const { paths: given, dryRun, ...about } = parseInput('the restore', Options, options);
   const paths = given?.map(parseFilePath);
   const { place, fold: target } = await foldAtPlace(scope, key, to);
   const wanted = treeOf(target);
@@ -87,7 +87,7 @@ export const restoreFiles = async (
     told = { changes, ...(boundTo && { boundTo }) };
     return { root: made.root, blobs: made.trees, changes: changedFiles(changes) };
   };
-  if (isDryRun) {
+  if (dryRun) {
     const head = await scope.folds.head(key);
     await edit(treeOf(head), head);
     return { of: place, ...told };

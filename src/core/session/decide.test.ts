@@ -98,8 +98,8 @@ describe('a decision about a session with a run', () => {
   test('[LIFE1] what else is refused names nothing as allowed that the run forbids', () => {
     const allowed = (part: Partial<SessionFold>) =>
       failureOf(() => decide(state(part), { type: 'archive' }, actor, nothingSecret)).details.allowed;
-    expect(allowed({})).toEqual(['append', 'send', 'describe', 'commit', 'pause', 'close', 'rewind', 'fork']);
-    expect(allowed({ run })).toEqual(['append', 'send', 'describe', 'commit', 'pause', 'fork']);
+    expect(allowed({})).toEqual(['append', 'send', 'update', 'commit', 'pause', 'close', 'rewind', 'fork']);
+    expect(allowed({ run })).toEqual(['append', 'send', 'update', 'commit', 'pause', 'fork']);
   });
 
   test('[LIFE1, RUN14] a retry that the status forbids is refused in its own name', () => {
@@ -111,7 +111,7 @@ describe('a decision about a session with a run', () => {
   test('[LIFE1] a session that is pausing can be resumed, and neither closed nor rewound', () => {
     const pausing = state({ status: 'pausing', run });
     expect(decide(pausing, { type: 'resume' }, actor, nothingSecret).drafts[0]!.type).toBe('session.resumed');
-    for (const type of ['close', 'reopen', 'archive', 'restore'] as const) {
+    for (const type of ['close', 'reopen', 'archive', 'unarchive'] as const) {
       expect(() => decide(pausing, { type, now: 0 }, actor, nothingSecret), type).toThrow(
         expect.objectContaining({ code: 'ILLEGAL_TRANSITION' }),
       );

@@ -31,10 +31,10 @@ export type SessionCommand =
       /** Refused when by this time a run is under way or next. */
       readonly whileIdleAt?: number;
     }
-  | ({ readonly type: 'describe' } & Description)
+  | ({ readonly type: 'update' } & Description)
   | { readonly type: 'pause'; readonly reason?: string | undefined }
   | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
-  | { readonly type: 'resume' | 'reopen' | 'archive' | 'restore' }
+  | { readonly type: 'resume' | 'reopen' | 'archive' | 'unarchive' }
   | CommitWithFiles
   | AnswerCommand
   | { readonly type: 'limit'; readonly limits: Limits; readonly reason?: string | undefined }
@@ -262,9 +262,9 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const told: EventDraft = { type: 'child.resumed', payload: command.news, ...common, run: state.run?.id };
       return { drafts: isAwaited ? [told] : [], command: 'commit' };
     }
-    case 'describe': {
+    case 'update': {
       const { type: _, ...payload } = command;
-      return one({ type: 'session.described', payload, ...common }, allow(state, 'describe'));
+      return one({ type: 'session.described', payload, ...common }, allow(state, 'update'));
     }
     case 'pause': {
       const payload = { reason: command.reason };
@@ -281,8 +281,8 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return one({ type: 'session.reopened', payload: {}, ...common }, allow(state, 'reopen'));
     case 'archive':
       return one({ type: 'session.archived', payload: {}, ...common }, allow(state, 'archive'));
-    case 'restore':
-      return one({ type: 'session.restored', payload: {}, ...common }, allow(state, 'restore'));
+    case 'unarchive':
+      return one({ type: 'session.restored', payload: {}, ...common }, allow(state, 'unarchive'));
     case 'rewind':
       return decideRewind(state, command.target, actor, command.reason);
   }

@@ -17,7 +17,7 @@ const table = `
               open    active   pausing  paused  closed    archived
 append        active  active   pausing  -       -         -
 send          active  active   pausing  paused  -         -
-describe      open    active   pausing  paused  closed    -
+update        open    active   pausing  paused  closed    -
 commit        open    active   pausing  paused  -         -
 requestPause  -       pausing  -        -       -         -
 pause         paused  paused   paused   -       -         -
@@ -25,7 +25,7 @@ resume        -       -        active   active  -         -
 close         closed  closed   -        closed  -         -
 reopen        -       -        -        -       active    -
 archive       -       -        -        -       archived  -
-restore       -       -        -        -       -         closed
+unarchive     -       -        -        -       -         closed
 rewind        open    active   -        paused  -         -
 fork          open    active   pausing  paused  closed    archived
 `;
@@ -126,7 +126,7 @@ describe('the lifecycle', () => {
         const allowed = error.details.allowed as readonly string[];
         expect(allowed.length).toBeGreaterThan(0);
         for (const each of allowed) {
-          expect(error.message).toContain(each === 'describe' ? 'change its title or metadata' : each);
+          expect(error.message).toContain(each === 'update' ? 'change its title or metadata' : each);
           expect(lifecycle[status][each as Command]).toBeDefined();
         }
       }
@@ -136,7 +136,7 @@ describe('the lifecycle', () => {
   test.each([
     ['paused', 'append', 'resume it first'],
     ['closed', 'append', 'reopen it first'],
-    ['archived', 'append', 'restore and reopen it first'],
+    ['archived', 'append', 'unarchive and reopen it first'],
     ['pausing', 'close', 'resume it first'],
     ['closed', 'close', undefined],
     ['archived', 'close', undefined],

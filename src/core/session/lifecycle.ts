@@ -11,13 +11,13 @@ import type { ActiveRun } from './runs/run-fold.ts';
  *              reopen │  └─────────────────┴─────────────────┘
  *                   closed ◀── close ── open, active, paused
  *                     │ ▲
- *             archive ▼ │ restore
+ *             archive ▼ │ unarchive
  *                   archived
  */
 export const commands = [
   'append',
   'send',
-  'describe',
+  'update',
   'commit',
   'requestPause',
   'pause',
@@ -25,7 +25,7 @@ export const commands = [
   'close',
   'reopen',
   'archive',
-  'restore',
+  'unarchive',
   'rewind',
   'fork',
 ] as const;
@@ -38,7 +38,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
   open: {
     append: 'active',
     send: 'active',
-    describe: 'open',
+    update: 'open',
     commit: 'open',
     requestPause: no,
     pause: 'paused',
@@ -46,14 +46,14 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
     close: 'closed',
     reopen: no,
     archive: no,
-    restore: no,
+    unarchive: no,
     rewind: 'open',
     fork: 'open',
   },
   active: {
     append: 'active',
     send: 'active',
-    describe: 'active',
+    update: 'active',
     commit: 'active',
     requestPause: 'pausing',
     pause: 'paused',
@@ -61,14 +61,14 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
     close: 'closed',
     reopen: no,
     archive: no,
-    restore: no,
+    unarchive: no,
     rewind: 'active',
     fork: 'active',
   },
   pausing: {
     append: 'pausing',
     send: 'pausing',
-    describe: 'pausing',
+    update: 'pausing',
     commit: 'pausing',
     requestPause: no,
     pause: 'paused',
@@ -76,14 +76,14 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
     close: no,
     reopen: no,
     archive: no,
-    restore: no,
+    unarchive: no,
     rewind: no,
     fork: 'pausing',
   },
   paused: {
     append: no,
     send: 'paused',
-    describe: 'paused',
+    update: 'paused',
     commit: 'paused',
     requestPause: no,
     pause: no,
@@ -91,14 +91,14 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
     close: 'closed',
     reopen: no,
     archive: no,
-    restore: no,
+    unarchive: no,
     rewind: 'paused',
     fork: 'paused',
   },
   closed: {
     append: no,
     send: no,
-    describe: 'closed',
+    update: 'closed',
     commit: no,
     requestPause: no,
     pause: no,
@@ -106,14 +106,14 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
     close: no,
     reopen: 'active',
     archive: 'archived',
-    restore: no,
+    unarchive: no,
     rewind: no,
     fork: 'closed',
   },
   archived: {
     append: no,
     send: no,
-    describe: no,
+    update: no,
     commit: no,
     requestPause: no,
     pause: no,
@@ -121,7 +121,7 @@ export const lifecycle: Readonly<Record<Status, Readonly<Record<Command, Status 
     close: no,
     reopen: no,
     archive: no,
-    restore: 'closed',
+    unarchive: 'closed',
     rewind: no,
     fork: 'archived',
   },
@@ -138,7 +138,7 @@ const wayOn: Partial<Readonly<Record<Status, Command>>> = {
   pausing: 'resume',
   paused: 'resume',
   closed: 'reopen',
-  archived: 'restore',
+  archived: 'unarchive',
 };
 
 /** What has to come first; undefined where that would not help, or would only lead back to where it began. */
@@ -155,7 +155,7 @@ const stepsBefore = (
 };
 
 /** The one command that only the library and the server have by this name. */
-const inWords = (command: Command): string => (command === 'describe' ? 'change its title or metadata' : command);
+const inWords = (command: Command): string => (command === 'update' ? 'change its title or metadata' : command);
 
 /** What no status forbids while a run has begun and not ended, and the run does. */
 export const forbiddenByRun: ReadonlySet<Command> = new Set(['close', 'rewind']);
@@ -247,14 +247,14 @@ export const statusOfFork = (fork: { midTurn: boolean; messages: number }): Stat
 };
 
 const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
-  'session.described': 'describe',
+  'session.described': 'update',
   'session.pausing': 'requestPause',
   'session.paused': 'pause',
   'session.resumed': 'resume',
   'session.closed': 'close',
   'session.reopened': 'reopen',
   'session.archived': 'archive',
-  'session.restored': 'restore',
+  'session.restored': 'unarchive',
   'session.rewound': 'rewind',
   'input.admitted': 'send',
   'run.started': 'send',

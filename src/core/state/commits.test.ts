@@ -137,7 +137,7 @@ test('[QRY2] what a rewind left behind stays in a query of the workspace while a
   await branch.rewind({ to: { turn: 1 } });
   expect(await files()).toHaveLength(2);
   await deeper.rewind({ to: { turn: 1 } });
-  await early.describe({ title: 'goes on without it' });
+  await early.update({ title: 'goes on without it' });
   expect(await files()).toEqual(['/filesModified/a.ts']);
 });
 

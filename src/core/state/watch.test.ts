@@ -8,7 +8,7 @@ const open = async () => (await openRuntime({ store: openMemoryStore() })).sessi
 test('[WATCH1] a watcher is told what is committed from the moment it was asked for, not from its first step', async () => {
   const session = await open();
   await session.commit((draft) => Object.assign(draft.facts, { before: 1 }));
-  const watching = session.watch({ path: '/facts/**' });
+  const watching = session.watchCommits({ path: '/facts/**' });
   await session.commit((draft) => Object.assign(draft.facts, { first: 1 }));
   await session.commit((draft) => Object.assign(draft.facts, { second: 1 }));
   expect((await watching.next()).value).toMatchObject({ entries: ['/facts/first'] });
@@ -18,9 +18,9 @@ test('[WATCH1] a watcher is told what is committed from the moment it was asked 
 
 test('[WATCH1, QRY1] a provenance is that of the entry: a watcher is told what a query finds', async () => {
   const session = await open();
-  const doubtful = session.watch({ provenance: 'unverified' });
+  const doubtful = session.watchCommits({ provenance: 'unverified' });
   const ofPort = { path: '/facts/port', provenance: 'unverified' } as const;
-  const watchingPort = session.watch(ofPort);
+  const watchingPort = session.watchCommits(ofPort);
   await session.commit((draft) => Object.assign(draft.facts, { ports: [1] }), { provenance: 'unverified' });
   await session.commit((draft) => {
     draft.facts.port = 8080;
@@ -46,7 +46,7 @@ test('[WATCH1] what cannot be watched is refused at once', async () => {
     { paths: '/facts/**' } as never,
   ] satisfies WatchFilter[];
   for (const filter of filters) {
-    expect(() => session.watch(filter)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+    expect(() => session.watchCommits(filter)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
   }
 });
 
@@ -54,6 +54,6 @@ test('[WATCH1] a watcher that is never asked for anything troubles nobody', asyn
   const runtime = await openRuntime({ store: openMemoryStore() });
   const session = await runtime.sessions.open();
   await runtime.close();
-  session.watch();
-  await expect(session.watch().next()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
+  session.watchCommits();
+  await expect(session.watchCommits().next()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });

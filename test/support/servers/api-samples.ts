@@ -53,7 +53,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   limitSession: { limits: { turns: 5 } },
   bindAgent: { name: 'tester' },
   restoreFiles: { to: { seq: 1 } },
-  describeSession: { title: 'Another' },
+  updateSession: { title: 'Another' },
   addMember: { id: 'somebody' },
   createKey: { areas: ['keys'] },
   setSecret: { value: 'a value of a secret' },

@@ -33,9 +33,9 @@ export const gc = defineCommand({
     'A worktree with anything that is in no snapshot stays, and is listed; what was moved aside from one stays for 30 days.',
   ],
   examples: ['perdure gc --dry-run', 'perdure gc', 'perdure gc --grace 7d'],
-  json: CollectionView.extend({ isDryRun: z.boolean() }),
+  json: CollectionView.extend({ dryRun: z.boolean() }),
   run: async (context, { options }) => {
-    const isDryRun = options['dry-run'] ?? false;
+    const dryRun = options['dry-run'] ?? false;
     const grace = options.grace ?? '24h';
     const graceMs = parseDuration('--grace', grace)!;
     const runtime = await context.runtime();
@@ -46,17 +46,17 @@ export const gc = defineCommand({
     const collected = await withProgress(
       context.err,
       () => `${progress.named} in use, ${progress.looked} checked, ${progress.removed} removed`,
-      () => runtime.gc({ isDryRun, graceMs, onProgress }),
+      () => runtime.gc({ dryRun, graceMs, onProgress }),
     );
     const { named, young, garbage, removed, worktrees } = collected;
-    const gone = isDryRun ? 'would go' : 'removed';
+    const gone = dryRun ? 'would go' : 'removed';
     const rows: readonly Row[] = [
-      [gone, `${shown(isDryRun ? garbage : removed)}: no session refers to them, and nobody used them for ${grace}`],
+      [gone, `${shown(dryRun ? garbage : removed)}: no session refers to them, and nobody used them for ${grace}`],
       ['kept', `${count(named, 'blob')} that sessions refer to`],
       ['kept', `${shown(young)}: no session refers to them yet, and somebody used them within ${grace}`],
       ...worktrees.map((each) => worktreeRow(each, gone)),
     ];
-    await context.answer({ isDryRun, ...collected }, () =>
+    await context.answer({ dryRun, ...collected }, () =>
       rows.flatMap(([fate, what]) => hanging(fate.padEnd(fateWidth), what, context.out.columns)),
     );
   },

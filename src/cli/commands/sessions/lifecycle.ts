@@ -24,10 +24,10 @@ const transitions: Readonly<Record<string, Transition>> = {
   close: { summary: 'end a session', reason: 'done', apply: (session, about) => session.close(about) },
   reopen: { summary: 'open a closed session again', apply: (session) => session.reopen() },
   archive: { summary: 'put a closed session away', apply: (session) => session.archive() },
-  restore: {
+  unarchive: {
     summary: 'bring an archived session back, as a closed one',
     lastOf: ['archived'],
-    apply: (session) => session.restore(),
+    apply: (session) => session.unarchive(),
   },
 };
 

@@ -12,7 +12,7 @@ export const title = defineCommand({
   json: SummaryView,
   run: async (context, { args: [named, text] }) => {
     const session = await context.session(named!);
-    await session.describe({ title: text });
+    await session.update({ title: text });
     await context.answer(await session.summary(), () =>
       text === '' ? `${session.id} has no title` : `${session.id} has the title ${printableLine(text!)}`,
     );

@@ -39,10 +39,10 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
 }
 
 /** One session that cannot be read does not keep the others from being checked. */
-const check = async (sessions: Sessions, id: string, isQuick: boolean): Promise<Checked> => {
+const check = async (sessions: Sessions, id: string, quick: boolean): Promise<Checked> => {
   try {
     const session = await sessions.get(id);
-    return { session: id, ...(await session.verify({ isQuick })) };
+    return { session: id, ...(await session.verify({ quick })) };
   } catch (error) {
     if (!(error instanceof PerdureError) || error.code === 'SESSION_NOT_FOUND') throw error;
     return { session: id, ok: false, error: { code: error.code, message: error.message } };

@@ -137,7 +137,7 @@ const restore = defineCommand({
     const plan = await withProgress(
       context.err,
       () => 'comparing files',
-      () => session.files.restore(to, { ...about, isDryRun: true }),
+      () => session.files.restore(to, { ...about, dryRun: true }),
     );
     const told = (title: string, done: RestoredFiles) =>
       context.answer(done, () =>

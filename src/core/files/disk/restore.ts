@@ -20,7 +20,7 @@ export interface RestoreOptions extends WorktreeOptions {
   /** The snapshot that the worktree is to hold. */
   readonly root: BlobHash;
   /** Only tells what would change. */
-  readonly isDryRun?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
   /** Where what is in the way goes, on the same disk; without it, that is refused. */
   readonly aside?: string | undefined;
 }
@@ -120,7 +120,7 @@ const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHas
  * holds a part of both, each file whole, and a further restore does the rest.
  */
 export const restoreSnapshot = async (
-  { root, isDryRun = false, aside, ...options }: RestoreOptions,
+  { root, dryRun = false, aside, ...options }: RestoreOptions,
   cache: StatCache | undefined,
   blobs: Blobs,
 ): Promise<{ readonly restored: Restored; readonly cache: StatCache }> => {
@@ -128,10 +128,10 @@ export const restoreSnapshot = async (
   const folder = realFolder(options.folder);
   const staging = new Staging(folder, blobs);
   // What fails ahead is told when it is needed.
-  const ahead = cache && !isDryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
+  const ahead = cache && !dryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
   try {
     const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;
-    const taken = await takeSnapshot({ ...options, isWanted }, cache, isDryRun ? withoutPutting(blobs) : blobs);
+    const taken = await takeSnapshot({ ...options, isWanted }, cache, dryRun ? withoutPutting(blobs) : blobs);
     const scanned = taken.cache.root;
     const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
     const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));
@@ -139,7 +139,7 @@ export const restoreSnapshot = async (
     const own = changes.some(isPlaced) && !staging.hasRoom() ? [ownFolder] : [];
     const inTheWay = [...own, ...leftOut, ...replacedBy(changes, taken.wanted)];
     const restored = { before: scanned.hash, changes: findRenames(changes), inTheWay };
-    if (isDryRun) return { restored, cache: taken.cache };
+    if (dryRun) return { restored, cache: taken.cache };
     assertPossible(changes, inTheWay, aside);
     await ahead;
     const movedTo = await asWorktreeError(folder, async () => {
@@ -156,6 +156,6 @@ export const restoreSnapshot = async (
     };
   } finally {
     await ahead;
-    if (!isDryRun) staging.close();
+    if (!dryRun) staging.close();
   }
 };

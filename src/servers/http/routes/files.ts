@@ -141,7 +141,7 @@ export const fileRoutes = [
     body: z.strictObject({
       to: Place,
       paths: listOf(Path, { min: 1, max: 1000 }).optional(),
-      isDryRun: z.boolean().optional(),
+      dryRun: z.boolean().optional(),
       why: Text.max(2000).optional(),
     }),
     answer: RestoredFilesView,

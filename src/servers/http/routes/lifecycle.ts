@@ -8,7 +8,7 @@ import { AdoptionView, ReplayView, RetryView, RewindView, SummaryView } from '..
 import { nothing, withReason } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const move = (verb: 'resume' | 'reopen' | 'archive' | 'restore', summary: string) =>
+const move = (verb: 'resume' | 'reopen' | 'archive' | 'unarchive', summary: string) =>
   defineSessionRoute({
     method: 'POST',
     path: `/v1/sessions/{session}/${verb}`,
@@ -53,7 +53,7 @@ export const lifecycleRoutes = [
   }),
   move('reopen', 'Makes a closed session active again'),
   move('archive', 'Puts a closed session away'),
-  move('restore', 'Brings an archived session back to closed'),
+  move('unarchive', 'Brings an archived session back to closed'),
   defineSessionRoute({
     method: 'POST',
     path: '/v1/sessions/{session}/fork',

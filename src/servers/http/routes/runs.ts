@@ -32,7 +32,7 @@ async function* untilOver(
   options: { readonly after: number | undefined; readonly signal: AbortSignal },
 ): AsyncGenerator<Frame, void, void> {
   yield* asFrames(run.events(options));
-  if (!options.signal.aborted && hasEnded(await run.standing())) yield { event: 'end', data: {} };
+  if (!options.signal.aborted && hasEnded(await run.status())) yield { event: 'end', data: {} };
 }
 
 /** Where a reader goes on. What is not there is told before a stream begins. */
@@ -104,7 +104,7 @@ export const runRoutes = [
     answer: RunResultView,
     handle: async ({ session, params, query, signal, waiting }) => {
       const run = await session.run(params.run);
-      return query.wait ? waiting(() => run.result({ signal })) : run.standing();
+      return query.wait ? waiting(() => run.result({ signal })) : run.status();
     },
   }),
   defineSessionRoute({

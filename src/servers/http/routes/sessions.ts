@@ -79,15 +79,15 @@ export const sessionRoutes = [
   defineSessionRoute({
     method: 'PATCH',
     path: '/v1/sessions/{session}',
-    name: 'describeSession',
-    verb: 'session.describe',
+    name: 'updateSession',
+    verb: 'session.update',
     summary: 'Gives it another title, other metadata or another priority',
     body: Description,
     answer: SummaryView,
     handle: async ({ session, body }) => {
       if (Object.keys(body).length === 0)
         throw new PerdureError('INVALID_INPUT', 'give a title, metadata or a priority');
-      await session.describe(body);
+      await session.update(body);
       return session.summary();
     },
   }),
@@ -108,7 +108,7 @@ export const sessionRoutes = [
     summary: 'Reads the whole log and tells whether it is as it was written',
     query: { quick: Flag.optional() },
     answer: VerificationView,
-    handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { isQuick: quick }) }),
+    handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { quick }) }),
   }),
   defineSessionRoute({
     method: 'GET',

@@ -121,7 +121,7 @@ export const workspaceRoutes = [
     name: 'collectGarbage',
     verb: 'runtime.gc',
     summary: 'Removes blobs that no log names and worktrees that no session needs; a dry run tells what would go',
-    body: z.strictObject({ isDryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
+    body: z.strictObject({ dryRun: z.boolean().optional(), graceMs: z.number().nonnegative().optional() }),
     answer: CollectionView,
     handle: async ({ runtime, body }) => await runtime.gc(body),
   }),
