@@ -12,7 +12,6 @@ const greeter = defineAgent({
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-hello-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, agents: [greeter] });
-await runtime.worker().start();
 
 const session = await runtime.sessions.open({ agent: greeter, title: 'Hello' });
 const run = await session.send('Hello!'); // on disk when this returns

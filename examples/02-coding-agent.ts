@@ -39,7 +39,6 @@ const coder = defineAgent({
 
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, data: folder.path, agents: [coder] });
-await runtime.worker().start();
 const session = await runtime.sessions.open({ agent: coder, files: { from: project } }); // a copy: yours stays as it is
 const run = await session.send('Make the test pass.');
 

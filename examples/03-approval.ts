@@ -32,7 +32,6 @@ const askAsBob = async () => {
   const { sessions } = runtime.as({ workspace: 'local', member: 'bob' });
   const session = await sessions.open({ agent: releaser });
   const run = await session.send('Release 1.4.2');
-  await runtime.worker().runUntilIdle();
   const { status, waitingFor } = await run.result();
   console.log(`Bob's run is ${status} for an ${waitingFor}. His runtime is closed.`);
   return { session: session.id, run: run.id };
@@ -53,7 +52,6 @@ const asked = await askAsBob();
 await answerAsAnn();
 
 await using runtime = await open();
-await runtime.worker().runUntilIdle();
 const session = await runtime.sessions.get(asked.session);
 const { status, output } = await (await session.run(asked.run)).result();
 console.log(`A third runtime goes on: ${status}. "${output}"`);

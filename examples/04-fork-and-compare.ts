@@ -29,7 +29,6 @@ const architect = defineAgent({
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-fork-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, agents: [architect] });
-await runtime.worker().start();
 
 const session = await runtime.sessions.open({ agent: architect, title: 'Keep it small' });
 await (await session.send('Who are the users?')).result();

@@ -27,7 +27,6 @@ const planner = defineAgent({
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-budget-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, agents: [planner] });
-await runtime.worker().start();
 
 const session = await runtime.sessions.open({ agent: planner, budget: { tokens: 600 } });
 const run = await session.send('Build a shelf');

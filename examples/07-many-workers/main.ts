@@ -46,6 +46,7 @@ const tell = async (session: Session) => {
   await using runtime = await openRuntime({
     store: process.env.PERDURE_STORE!,
     agents: [walker],
+    worker: false, // the others work
   });
   const workers = ['a', 'b', 'c'].map(startWorker);
   const sessions = await Promise.all(

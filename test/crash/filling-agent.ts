@@ -53,4 +53,4 @@ const script = defineScript({
 });
 
 export const openFilling = (store: RuntimeStore, data: string, agent: Agent): Promise<Runtime> =>
-  openRuntime({ store, data, agents: [agent] });
+  openRuntime({ store, data, agents: [agent], worker: false });

@@ -63,6 +63,6 @@ const agent = crashAgent(folder, async (session, tool, place) => {
   const isHere = death && 'tool' in death && death.tool === tool && death.place === place;
   if (isHere || dead.has(session)) await die(session);
 });
-const runtime = await openRuntime({ store: dying, agents: [agent] });
+const runtime = await openRuntime({ store: dying, agents: [agent], worker: false });
 await runtime.worker({ pollMs: 200, concurrency: planned.length }).start();
 process.send?.('working');

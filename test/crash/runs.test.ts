@@ -66,7 +66,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-run-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const agent = crashAgent(folder);
-    const runtime = await openRuntime({ store: address, agents: [agent] });
+    const runtime = await openRuntime({ store: address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
 
     /** A run for each list of deaths, all at work in the same processes; gives how often each lost its worker. */

@@ -39,7 +39,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
       },
     });
     const agent = defineAgent({ name: 'tester', version: 1, model: script, tools: [hold] });
-    const runtime = await openRuntime({ store: place.address, agents: [agent] });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
     onTestFinished(() => released.resolve());
     await runtime.worker().start();

@@ -27,7 +27,12 @@ test('[FILE19] what a worktree held before a rewind is asked of the store once',
   const steps = [{ when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] }, { text: 'Done.' }];
   const script = defineScript({ name: 'acts', everyTurn: true, steps });
   const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [tool] });
-  const runtime = await openRuntime({ store: overrideStore(store, { hasBlobs }), agents: [agent], data });
+  const runtime = await openRuntime({
+    store: overrideStore(store, { hasBlobs }),
+    agents: [agent],
+    worker: false,
+    data,
+  });
   const session = await runtime.sessions.open({ agent });
   const turn = async () => {
     await session.send('act');

@@ -39,7 +39,7 @@ const start = async (onCall = begun()) => {
       if (asked.strandedMs !== undefined) onLook();
       return claimed;
     };
-    const runtime = await openRuntime({ store: overrideStore(store, { claim }), agents: [held] });
+    const runtime = await openRuntime({ store: overrideStore(store, { claim }), agents: [held], worker: false });
     undo.push(() => runtime.close());
     return runtime;
   };
@@ -118,7 +118,7 @@ test('[MODEL13] an agent whose model is a script needs nothing registered, also 
       model: defineScript({ name: 'greeting', steps: [{ text: 'Hello.' }, { text: 'Again.' }] }),
     });
   const open = async () => {
-    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentHere()] });
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentHere()], worker: false });
     undo.push(() => runtime.close());
     return runtime;
   };
@@ -150,7 +150,7 @@ test('[AGT3] an agent that changed under the same version is warned of once, wit
   const open = async (agent: Agent) => {
     const warnings: unknown[] = [];
     const onWarning = (problem: unknown) => void warnings.push(problem);
-    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent], onWarning });
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false, onWarning });
     undo.push(() => runtime.close());
     return { runtime, warnings };
   };

@@ -32,7 +32,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
   afterAll(() => place.remove());
 
   const start = async () => {
-    const runtime = await openRuntime({ store: place.address, agents: [agent] });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
     return { runtime, session: await runtime.sessions.open({ agent }) };
   };

@@ -20,7 +20,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
   afterAll(() => place.remove());
 
   const open = async () => {
-    const runtime = await openRuntime({ store: place.address, agents: [agent] });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
     return runtime;
   };
@@ -67,7 +67,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
 });
 
 test('[RUN25] a session takes no more inputs than there is room for, and takes them again when some were cancelled', async () => {
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   onTestFinished(() => runtime.close());
   const large = await runtime.sessions.open({ agent });
   const text = 'x'.repeat(15 * 1024 * 1024);

@@ -27,7 +27,11 @@ test('[WORKER4, RUN6] a worker that slept past its lease leaves the session to w
     tools: [work],
   });
   const startWorker = async (leaseMs: number, methods: Partial<Queue> = {}) => {
-    const runtime = await openRuntime({ store: overrideStore<RuntimeStore>(store, methods), agents: [agent] });
+    const runtime = await openRuntime({
+      store: overrideStore<RuntimeStore>(store, methods),
+      agents: [agent],
+      worker: false,
+    });
     onTestFinished(() => runtime.close());
     const worker = runtime.worker({ leaseMs, pollMs: 20 });
     await worker.start();
@@ -63,7 +67,7 @@ test('[WORKER4] a lease that lapsed is found soon after, by a worker that nobody
     model: defineScript({ name: 'done', steps: [{ text: 'Done.' }] }),
   });
   const store = openMemoryStore();
-  const runtime = await openRuntime({ store, agents: [agent] });
+  const runtime = await openRuntime({ store, agents: [agent], worker: false });
   onTestFinished(() => runtime.close());
   const run = await (await runtime.sessions.open({ agent })).send('Go');
   const holder = { worker: 'silent', machine: 'elsewhere', process: 1, processStart: '1' };

@@ -47,7 +47,7 @@ describe.each(storeKinds)('readers on %s', (kind) => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     const open = async () => {
-      const runtime = await openRuntime({ store: place.address, agents: [agent] });
+      const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
       undo.push(() => runtime.close());
       return runtime;
     };

@@ -15,7 +15,7 @@ const agent = defineAgent({
 
 test('a worker that has not seen the session reads its head once, folds its log once, and reads the messages once', async () => {
   const database = newMemoryDatabase();
-  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent] });
+  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
   const session = await client.sessions.open({ agent });
   for (const turn of [1, 2]) {
     const run = await session.send(`Turn ${turn}`);
@@ -32,7 +32,7 @@ test('a worker that has not seen the session reads its head once, folds its log 
       read: counting('read'),
       turnStarts: counting('turnStarts'),
     });
-    const runtime = await openRuntime({ store: counted, agents: [agent] });
+    const runtime = await openRuntime({ store: counted, agents: [agent], worker: false });
     await runtime.worker().runUntilIdle();
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
     expect(reads).toEqual({ head: 1, snapshot: 1, read: 2, turnStarts: 0 });
@@ -43,7 +43,7 @@ test('a worker that has not seen the session reads its head once, folds its log 
 
 test('[WR1] what others did between the look at a head and the claim on it is found out', async () => {
   const database = newMemoryDatabase();
-  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent] });
+  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
   const session = await client.sessions.open({ agent });
   const [left, wanted] = [await session.send('Not this'), await session.send('This')];
   const store = openMemoryStore(database);
@@ -60,7 +60,7 @@ test('[WR1] what others did between the look at a head and the claim on it is fo
   });
   const warnings: unknown[] = [];
   const onWarning = (problem: unknown) => void warnings.push(problem);
-  const runtime = await openRuntime({ store: overtaken, agents: [agent], onWarning });
+  const runtime = await openRuntime({ store: overtaken, agents: [agent], worker: false, onWarning });
   await runtime.worker().runUntilIdle();
   expect(warnings).toEqual([]);
   expect(await left.result()).toMatchObject({ status: 'cancelled' });

@@ -71,7 +71,7 @@ test('[RUN7] a run that waits is paused and, when it is resumed, waits again', a
 test('[RUN7] a pause that was asked for is done by another worker when the first is gone, and the call under way afterwards', async () => {
   const { stuck, begun } = stuckTool('none');
   const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [stuck] });
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   undo.push(() => runtime.close());
   const session = await runtime.sessions.open({ agent });
   const first = runtime.worker();
@@ -229,6 +229,7 @@ test('[RUN24] a program that waits for a run is warned when no worker holds its 
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
+    worker: false,
     timing: { untakenMs: 1 },
     onWarning: (problem) => {
       warnings.push(problem);

@@ -106,7 +106,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       ...more.agent,
     });
     const openOn = async (on: RuntimeOptions['store']): Promise<Runtime> => {
-      const runtime = await openRuntime({ store: on, agents: [agent], timing: { modelBackoffMs: 1 } });
+      const runtime = await openRuntime({ store: on, agents: [agent], worker: false, timing: { modelBackoffMs: 1 } });
       onTestFinished(() => runtime.close());
       return runtime;
     };

@@ -372,6 +372,7 @@ test('[TOOL6] what is decided, remembered, planned and written is in the state; 
   const runtime = await openRuntime({
     store: `sqlite:${file('.perdure/log.db')}`,
     agents: [agent],
+    worker: false,
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();

@@ -36,6 +36,7 @@ const open = (data = 'data') =>
     store: `sqlite:${join(root, 'perdure.db')}`,
     data: join(root, data),
     agents: [agent],
+    worker: false,
   });
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'perdure-gc-worktrees-')));

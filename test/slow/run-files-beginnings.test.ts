@@ -150,6 +150,7 @@ describe.each(storeKinds)('what a session begins with, on %s', (kind) => {
     const runtime = await openRuntime({
       store: place.address,
       agents: [boss, helper],
+      worker: false,
       data: await newFolder(),
     });
     onTestFinished(() => runtime.close());

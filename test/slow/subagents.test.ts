@@ -43,7 +43,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
       tools: [subagent(helper)],
     });
     const open = async () => {
-      const runtime = await openRuntime({ store: place.address, agents: [boss, helper] });
+      const runtime = await openRuntime({ store: place.address, agents: [boss, helper], worker: false });
       undo.push(() => runtime.close());
       return runtime;
     };
@@ -225,7 +225,7 @@ test('[SUB2] a child that was not asked yet when its parent is cancelled is not 
     }),
     tools: [subagent(helper)],
   });
-  const runtime = await openRuntime({ store: late, agents: [boss, helper] });
+  const runtime = await openRuntime({ store: late, agents: [boss, helper], worker: false });
   const session = await runtime.sessions.open({ agent: boss });
   parents.add(session.id);
   await runtime.worker().start();
@@ -234,6 +234,7 @@ test('[SUB2] a child that was not asked yet when its parent is cancelled is not 
   const elsewhere = await openRuntime({
     store: openMemoryStore(database),
     agents: [boss, helper],
+    worker: false,
   });
   await (await elsewhere.sessions.get(session.id)).cancel(run.id);
   cancelled.resolve();
@@ -272,6 +273,7 @@ const family = async (
     const runtime = await openRuntime({
       store: overrideStore(store, methods(store)),
       agents: [boss, helper],
+      worker: false,
       onWarning: () => undefined,
     });
     undo.push(() => runtime.close());

@@ -181,6 +181,7 @@ test('[TOOL7] what a run keeps of a command is in its log', async () => {
   const runtime = await openRuntime({
     store: `sqlite:${join(work, '.perdure', 'log.db')}`,
     agents: [agent],
+    worker: false,
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();

@@ -52,6 +52,7 @@ const commandLine = () => {
   const open = () =>
     openRuntime({
       agents: [demoAgent],
+      worker: false,
       store: openMemoryStore(database),
       webhooks: { allowPrivate: true },
     });

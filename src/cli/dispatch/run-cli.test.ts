@@ -380,7 +380,7 @@ describe('whatever happens', () => {
   test('[CLI12] a command that says nothing is told of on a terminal until it does, in plain characters', async () => {
     const slowly: World['openRuntime'] = async (options) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
-      return openRuntime({ ...options, store: openMemoryStore(database) });
+      return openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
     };
     const err = recorder();
     const told = await cli(['ls'], { openRuntime: slowly, err: { ...err, patienceMs: 10, style: (_, text) => text } });
@@ -412,7 +412,7 @@ describe('whatever happens', () => {
     let open = 0;
     const counting: Partial<World> = {
       openRuntime: async (options) => {
-        const runtime = await openRuntime({ ...options, store: openMemoryStore(database) });
+        const runtime = await openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
         open += 1;
         return { ...runtime, close: () => runtime.close().finally(() => (open -= 1)) };
       },
@@ -431,7 +431,7 @@ describe('whatever happens', () => {
       env: { PERDURE_STORE: 'from-env', PERDURE_WORKSPACE: 'team' },
       openRuntime: (options) => {
         asked.push(options.store);
-        return openRuntime({ ...options, store: openMemoryStore(database) });
+        return openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
       },
     };
     await (await openRuntime({ store: openMemoryStore(database) })).workspaces.add('team');

@@ -11,6 +11,7 @@ const start = async (database = newMemoryDatabase()) => {
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents,
+    worker: false,
   });
   return { runtime, session: await runtime.sessions.open({ agent: agents[0] }) };
 };

@@ -32,6 +32,7 @@ const appendsOf = async (...calls: readonly { tool: string; input: Json }[]) => 
       },
     },
     agents: [agent],
+    worker: false,
   });
   await runtime.worker().start();
   const session = await runtime.sessions.open({ agent });

@@ -39,7 +39,7 @@ test('[OBS3] a run, each question to the model and each call is a span, within e
     ]),
     tools: [shout, stumble],
   });
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], spans: tracing.spans });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false, spans: tracing.spans });
   await runtime.worker().start();
   const session = await runtime.sessions.open({ agent, title: hidden });
   const run = await session.send(hidden);
@@ -107,6 +107,7 @@ test('[OBS3] a question that the model fails and a run that fails are told by th
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
+    worker: false,
     spans: tracing.spans,
     timing: { modelBackoffMs: 1 },
   });

@@ -112,6 +112,7 @@ export const startRunFiles = async (
     const runtime = await openRuntime({
       store: place.address,
       agents: [agent],
+      worker: false,
       models: {
         providers: { hosted: { baseUrl: 'http://127.0.0.1:9', apiKey: providerKey } },
       },

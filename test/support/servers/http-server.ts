@@ -78,6 +78,7 @@ export const startTestServer = async (
   const runtime = await openRuntime({
     masterKey,
     agents: [testAgent],
+    worker: false,
     ...runtimeOptions,
     store,
   });

@@ -10,7 +10,7 @@ const commandLine = (allowPrivate = true) => {
   const call = (...argv: readonly string[]) =>
     callCli([...argv, '--store', 'memory'], {
       openRuntime: (options) =>
-        openRuntime({ ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
+        openRuntime({ worker: false, ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
     });
   const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);
   return { call, json };

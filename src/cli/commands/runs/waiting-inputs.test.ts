@@ -11,6 +11,7 @@ const start = async () => {
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents: [demoAgent],
+    worker: false,
   });
   onTestFinished(() => runtime.close());
   const session = await runtime.sessions.open({ agent: demoAgent });

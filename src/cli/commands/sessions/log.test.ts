@@ -11,6 +11,7 @@ test('[CLI14] the columns of a log stay where they are, whatever the type and th
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents: [demoAgent],
+    worker: false,
   });
   onTestFinished(() => runtime.close());
   const session = await runtime.sessions.open({ agent: demoAgent });

@@ -11,6 +11,7 @@ const start = async () => {
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents: [demoAgent],
+    worker: false,
   });
   const cli = (argv: readonly string[], columns = Number.POSITIVE_INFINITY) =>
     callCliOn(database, argv, { columns, now: () => 2_000_000_000_000 });

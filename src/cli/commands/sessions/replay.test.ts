@@ -10,7 +10,7 @@ import { displayWidth } from '../../terminal/display-width.ts';
 const start = async (asked: string) => {
   const database = newMemoryDatabase();
   const options = { agents: [demoAgent] };
-  const open = () => openRuntime({ ...options, store: openMemoryStore(database) });
+  const open = () => openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
   const runtime = await open();
   const session = await runtime.sessions.open({ agent: demoAgent });
   const run = await session.send(asked);

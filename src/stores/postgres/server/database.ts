@@ -128,6 +128,7 @@ export class Database {
       // Only for a server that is silent: one that answers ends the statement itself.
       query_timeout: timerMs(statementTimeoutMs + connectTimeoutMs),
       idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
     });
     // The pool drops a connection that broke; whoever was using it sees its statement fail.
     this.#pool.on('error', ignore);
