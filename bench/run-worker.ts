@@ -3,6 +3,6 @@ import '../test/support/end-with-parent.ts';
 import { openRuntime } from '../src/index.ts';
 import { stuckAgent } from './stuck-agent.ts';
 
-const runtime = await openRuntime({ store: process.argv[2]!, agents: [stuckAgent] });
+const runtime = await openRuntime({ store: process.argv[2]!, agents: [stuckAgent], worker: false });
 await runtime.worker().start();
 process.send?.('working');

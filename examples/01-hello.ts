@@ -6,14 +6,12 @@ import { defineAgent, openRuntime } from 'perdure';
 
 const greeter = defineAgent({
   name: 'greeter',
-  version: 1,
   model: 'scripted/demo', // a script that needs no key; a model is 'anthropic/NAME', 'openai/NAME' or one of the AI SDK
 });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-hello-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, agents: [greeter] });
-await runtime.worker().start();
 
 const session = await runtime.sessions.open({ agent: greeter, title: 'Hello' });
 const run = await session.send('Hello!'); // on disk when this returns

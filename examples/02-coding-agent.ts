@@ -19,7 +19,6 @@ await writeFile(
 
 /** Stands in for a model, so that this runs without one. */
 const mender = defineScript({
-  name: 'mender',
   steps: [
     { text: 'I look at the failure first.', calls: [{ tool: 'shell', input: { command: 'sh test.sh; cat port.sh' } }] },
     { calls: [{ tool: 'edit', input: { path: 'port.sh', old: 'echo 80', new: 'echo "$PORT"' } }] },
@@ -32,19 +31,17 @@ const mender = defineScript({
   ],
 });
 const { ANTHROPIC_API_KEY, OPENAI_API_KEY } = process.env;
-const model = ANTHROPIC_API_KEY ? 'anthropic/claude-sonnet-5-5' : OPENAI_API_KEY ? 'openai/gpt-5.6' : 'scripted/mender';
+const model = ANTHROPIC_API_KEY ? 'anthropic/claude-sonnet-5-5' : OPENAI_API_KEY ? 'openai/gpt-5.6' : mender;
 
 const coder = defineAgent({
   name: 'coder',
-  version: 1,
   model,
   instructions: 'You mend code. `sh test.sh` runs the test; do not change it. Record what you decided.',
   tools: builtInTools,
 });
 
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-await using runtime = await openRuntime({ store, data: folder.path, agents: [coder], models: { scripts: [mender] } });
-await runtime.worker().start();
+await using runtime = await openRuntime({ store, data: folder.path, agents: [coder] });
 const session = await runtime.sessions.open({ agent: coder, files: { from: project } }); // a copy: your files stay unchanged
 const run = await session.send('Make the test pass.');
 
@@ -53,7 +50,7 @@ for await (const event of run.events()) {
   if (event.type !== 'approval.requested') continue;
   // Commands run in a sandbox. On a host without one a person must approve; this script's commands are known to be
   // safe.
-  if (model !== 'scripted/mender') break;
+  if (model !== mender) break;
   await session.approve(event.payload.approval);
 }
 const result = await run.result();

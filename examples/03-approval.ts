@@ -14,26 +14,24 @@ const deploy = defineTool({
   execute: ({ version }) => `${version} is live`,
 });
 const script = defineScript({
-  name: 'releaser',
   steps: [
     { text: 'I deploy 1.4.2.', calls: [{ tool: 'deploy', input: { version: '1.4.2' } }] },
     { when: { last: { outcome: 'ok' } }, text: 'Done: 1.4.2 is live.' },
     { text: 'It was not allowed, so I left it.' },
   ],
 });
-const releaser = defineAgent({ name: 'releaser', version: 1, model: 'scripted/releaser', tools: [deploy] });
+const releaser = defineAgent({ name: 'releaser', model: script, tools: [deploy] });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-approval-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 /** Three runtimes, one after another. Each could be a process on another machine. */
-const open = () => openRuntime({ store, agents: [releaser], models: { scripts: [script] } });
+const open = () => openRuntime({ store, agents: [releaser] });
 
 const askAsBob = async () => {
   await using runtime = await open();
   const { sessions } = runtime.as({ workspace: 'local', member: 'bob' });
   const session = await sessions.open({ agent: releaser });
   const run = await session.send('Release 1.4.2');
-  await runtime.worker().runUntilIdle();
   const result = await run.result();
   if (result.status !== 'waiting') throw new Error(`expected it to wait; it is ${result.status}`);
   console.log(`Bob's run is waiting for an ${result.waitingFor}. His runtime is closed.`);
@@ -55,7 +53,6 @@ const asked = await askAsBob();
 await answerAsAnn();
 
 await using runtime = await open();
-await runtime.worker().runUntilIdle();
 const session = await runtime.sessions.get(asked.session);
 const result = await (await session.run(asked.run)).result();
 if (result.status === 'succeeded') console.log(`A third runtime goes on: succeeded. "${result.output}"`);

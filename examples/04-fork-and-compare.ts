@@ -9,7 +9,6 @@ const remember = (key: string, value: string) => ({ tool: 'remember', input: { k
 const decide = (what: string, why: string) => ({ tool: 'decide', input: { id: 'database', what, why } });
 /** Stands in for a model: its answer depends on the question. */
 const script = defineScript({
-  name: 'architect',
   everyTurn: true,
   steps: [
     { when: { answers: 0, userMatches: 'users' }, calls: [remember('users', 'one team, one machine')] },
@@ -23,15 +22,13 @@ const script = defineScript({
 });
 const architect = defineAgent({
   name: 'architect',
-  version: 1,
-  model: 'scripted/architect',
+  model: script,
   tools: [decideTool, rememberTool],
 });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-fork-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-await using runtime = await openRuntime({ store, agents: [architect], models: { scripts: [script] } });
-await runtime.worker().start();
+await using runtime = await openRuntime({ store, agents: [architect] });
 
 const session = await runtime.sessions.open({ agent: architect, title: 'Keep it small' });
 await (await session.send('Who are the users?')).result();

@@ -9,7 +9,7 @@ const Order = z.object({
   status: z.enum(['draft', 'placed', 'shipped']),
   items: z.record(z.string(), z.object({ count: z.int().positive(), cents: z.int().nonnegative() })),
 });
-const shop = defineAgent({ name: 'shop', version: 1, state: Order, initial: { status: 'draft', items: {} } });
+const shop = defineAgent({ name: 'shop', state: Order, initial: { status: 'draft', items: {} } });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-custom-state-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;

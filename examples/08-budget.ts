@@ -13,7 +13,6 @@ const done = (id: string, step: string) => ({
   input: { changes: [{ do: 'set', id, step, status: 'done' }] },
 });
 const script = defineScript({
-  name: 'planner',
   steps: [
     { calls: [done('1', 'Measure')] },
     { calls: [done('2', 'Cut')] },
@@ -23,16 +22,14 @@ const script = defineScript({
 });
 const planner = defineAgent({
   name: 'planner',
-  version: 1,
-  model: 'scripted/planner',
+  model: script,
   settings: { maxOutputTokens: 200 }, // reserved before each call, together with the request's own tokens
   tools: [planTool],
 });
 
 await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-budget-'));
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
-await using runtime = await openRuntime({ store, agents: [planner], models: { scripts: [script] } });
-await runtime.worker().start();
+await using runtime = await openRuntime({ store, agents: [planner] });
 
 const session = await runtime.sessions.open({ agent: planner, budget: { tokens: 600 } });
 const run = await session.send('Build a shelf');

@@ -14,7 +14,6 @@ const readText = defineTool({
 
 const reader = defineAgent({
   name: 'reader',
-  version: 1,
   model: 'scripted/demo', // a script that needs no key; a model is `anthropic/NAME`, `openai/NAME` or `PROVIDER/NAME`
   instructions: 'You answer questions about the files in this folder.',
   tools: [readText],

@@ -30,6 +30,11 @@ export interface RuntimeOptions {
   readonly store: string | RuntimeStore;
   /** The agents whose sessions this runtime can work on. */
   readonly agents?: readonly Agent[];
+  /**
+   * Whether it works on runs by itself: at the first input, answer or wait for a run, it starts a worker for all workspaces. True by
+   * default where it holds agents; false leaves the runs to `runtime.worker()` or to other processes.
+   */
+  readonly worker?: boolean;
   /** Providers and models beyond what the environment says. */
   readonly models?: ModelsConfig;
   /** Where this machine keeps worktrees; by default PERDURE_DATA, or beside the SQLite file, or `.perdure` in the current folder. */
@@ -57,7 +62,7 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   as(identity: Identity): ScopedRuntime;
   /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
   authenticate(token: string): Promise<Authenticated | undefined>;
-  /** Makes a worker, which works on the runs of all workspaces once it is started. With `session`, on one session of the workspace `local`. */
+  /** Makes a worker, which works on the runs of all workspaces once it is started, in place of the runtime's own. With `session`, on one session of the workspace `local`. */
   worker(options?: WorkerOptions): Worker;
   /** Makes the file with the master key, where there is none yet. */
   makeMasterKey(): Promise<{ readonly file: string }>;
@@ -126,6 +131,7 @@ const places = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions) => {
 const fields: Record<keyof RuntimeOptions, true> = {
   store: true,
   agents: true,
+  worker: true,
   models: true,
   data: true,
   masterKey: true,
@@ -165,8 +171,11 @@ const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string
   refuseOldNode();
   const unknown = fieldProblem(options, fields, { models: modelsFields });
   if (unknown) throw new PerdureError('INVALID_INPUT', `openRuntime: ${unknown}`);
-  const { models = {}, agents = [], data } = options;
+  const { models = {}, agents = [], data, worker } = options;
   checkModels(models);
+  if (worker !== undefined && typeof worker !== 'boolean') {
+    throw new PerdureError('INVALID_INPUT', 'worker: expected true or false');
+  }
   if (data !== undefined && typeof data !== 'string') throw new PerdureError('INVALID_INPUT', 'data: expected a text');
   const registry = agentRegistry(agents);
   await checkSettings(options);
@@ -203,6 +212,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     clock,
     snapshots,
     agents,
+    isWorking: given.worker ?? true,
     onWarning,
     ...place,
     masterKey: masterKeySource(place.data, options.masterKey, process.env),

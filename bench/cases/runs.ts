@@ -63,7 +63,7 @@ const overhead = async (bench: Bench): Promise<Figure> => {
   const { defineAgent, defineTool, openRuntime } = bench.library;
   const noop = defineTool({ name: 'noop', input: z.object({}), effects: 'none', execute: () => 'ok' });
   const agent = defineAgent({ name: 'bench', version: 1, model: instantModel(), tools: [noop] });
-  const runtime: Runtime = await openRuntime({ store: place.address, agents: [agent] });
+  const runtime: Runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
   await runtime.worker().start();
   const bare = await place.openBare();
   const rows = new BareRows();
@@ -105,7 +105,7 @@ const takeover = async (bench: Bench): Promise<Figure> => {
   const place = await bench.engine.newPlace();
   const { openRuntime } = bench.library;
   const { stuckAgent } = await import('../stuck-agent.ts');
-  const runtime: Runtime = await openRuntime({ store: place.address, agents: [stuckAgent] });
+  const runtime: Runtime = await openRuntime({ store: place.address, agents: [stuckAgent], worker: false });
   const times: number[] = [];
   for (let round = 0; round < (bench.quick ? 2 : 5); round++) {
     const child = await start(place.address);

@@ -5,6 +5,6 @@ import { answer } from './program.ts';
 
 const [url, store, data, leaseMs] = process.argv.slice(2);
 const { openRuntime } = (await import(url!)) as Library;
-const runtime = await openRuntime({ store: store!, data: data!, agents: [stuckAgent] });
+const runtime = await openRuntime({ store: store!, data: data!, agents: [stuckAgent], worker: false });
 await runtime.worker({ concurrency: 1, leaseMs: Number(leaseMs) }).start();
 answer(() => undefined);

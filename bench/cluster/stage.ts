@@ -20,7 +20,7 @@ export const onStage = async <T>(
 ): Promise<T> => {
   const place = await bench.engine.newPlace();
   const data = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
-  const runtime = await bench.library.openRuntime({ ...options, store: place.address, data });
+  const runtime = await bench.library.openRuntime({ worker: false, ...options, store: place.address, data });
   try {
     return await work({ ...bench, place, runtime, data });
   } finally {

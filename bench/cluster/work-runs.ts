@@ -5,5 +5,5 @@ import { answer } from './program.ts';
 
 const [url, store, data] = process.argv.slice(2);
 const library = (await import(url!)) as Library;
-const runtime = await library.openRuntime({ store: store!, data: data!, agents: [noopAgent(library)] });
+const runtime = await library.openRuntime({ store: store!, data: data!, agents: [noopAgent(library)], worker: false });
 answer(() => runtime.worker().runUntilIdle());

@@ -17,8 +17,7 @@ const step = defineTool({
   },
 });
 
-export const script = defineScript({
-  name: 'three-steps',
+const script = defineScript({
   steps: [...[1, 2, 3].map((number) => ({ calls: [{ tool: 'step', input: { number } }] })), { text: 'Done.' }],
 });
-export const walker = defineAgent({ name: 'walker', version: 1, model: 'scripted/three-steps', tools: [step] });
+export const walker = defineAgent({ name: 'walker', model: script, tools: [step] });

@@ -122,8 +122,8 @@ const definitions: readonly Definition[] = [
   {
     title: 'defineScript',
     about:
-      'From `perdure`. A script stands in for a model: it needs no key and always says the same. Give it to `openRuntime({ models: { scripts } })`.',
-    members: told('src/models/script.ts', 'Script'),
+      'From `perdure`. A script stands in for a model: it needs no key and always says the same. Give it to an agent as its `model`.',
+    members: told('src/models/script.ts', 'ScriptDefinition'),
   },
   {
     title: 'steps',

@@ -220,11 +220,15 @@ test('[CLIENT8] Ctrl-C leaves the run to the server, and a second Ctrl-C cancels
       return new Promise((resolve) => signal.addEventListener('abort', () => resolve('left')));
     },
   });
-  const agents = [defineAgent({ name: 'waiter', version: 1, model: 'scripted/waiter', tools: [wait] })];
-  const scripts = [
-    defineScript({ name: 'waiter', everyTurn: true, steps: [{ calls: [{ tool: 'wait', input: {} }] }] }),
+  const agents = [
+    defineAgent({
+      name: 'waiter',
+      version: 1,
+      model: defineScript({ name: 'waiter', everyTurn: true, steps: [{ calls: [{ tool: 'wait', input: {} }] }] }),
+      tools: [wait],
+    }),
   ];
-  const { afar, runtime } = await start({ agents, models: { scripts } });
+  const { afar, runtime } = await start({ agents });
   const interrupts: ((how: 'interrupt' | 'leave') => void)[] = [];
   const world = {
     onInterrupt: (listener: (how: 'interrupt' | 'leave') => void) => {

@@ -1,12 +1,10 @@
 import { PerdureError } from '../schema/error.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import type { ModelConfig, ModelsConfig, ProviderConfig } from './models-config.ts';
-import { defineScript } from './script.ts';
 
 export const modelsFields: Record<keyof ModelsConfig, true> = {
   providers: true,
   models: true,
-  scripts: true,
   contextTokens: true,
   stallMs: true,
   env: true,
@@ -58,22 +56,10 @@ const checkProviders = (providers: unknown): void => {
   }
 };
 
-const checkScripts = (scripts: unknown): void => {
-  if (!Array.isArray(scripts)) throw wrong('models.scripts', 'expected a list of scripts made by defineScript');
-  for (const [index, script] of scripts.entries()) {
-    try {
-      defineScript(script);
-    } catch (cause) {
-      throw new PerdureError('INVALID_INPUT', `models.scripts[${index}]: ${(cause as Error).message}`, { cause });
-    }
-  }
-};
-
 /** Validates the configuration of models before anything is opened. */
 export const checkModels = (given: unknown): void => {
   checkFields('models', given, modelsFields);
-  const { providers, models, scripts } = given as { readonly [Name in keyof ModelsConfig]: unknown };
+  const { providers, models } = given as { readonly [Name in keyof ModelsConfig]: unknown };
   if (providers !== undefined) checkProviders(providers);
   if (models !== undefined) checkEach('models.models', models, modelFields);
-  if (scripts !== undefined) checkScripts(scripts);
 };

@@ -11,6 +11,7 @@ import {
   ModelFailure,
   type ModelRequest,
   type ModelSettings,
+  modelName,
   type Price,
 } from '../core/ports/model.ts';
 import type { AssistantPart } from '../schema/message.ts';
@@ -114,7 +115,7 @@ const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): 
  */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
   const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, urlName, secrets } = options;
-  const name = options.name ?? nameOf(languageModel);
+  const name = options.name ?? String(modelName(languageModel));
   return {
     name,
     contextTokens,
@@ -140,6 +141,3 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
     },
   };
 };
-
-/** The name of the model. The SDK's provider `anthropic.messages` becomes `anthropic/…`. */
-export const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split('.')[0]}/${modelId}`;

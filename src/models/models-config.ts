@@ -1,5 +1,4 @@
 import type { Price } from '../core/ports/model.ts';
-import type { Script } from './script.ts';
 
 /**
  * `chat` is OpenAI Chat Completions and compatible APIs, `responses` is OpenAI Responses, `messages` is Anthropic
@@ -37,8 +36,6 @@ export interface ModelsConfig {
   readonly providers?: Readonly<Record<string, ProviderConfig>> | undefined;
   /** The limits and price of each model, by its whole name, such as `ollama/qwen3`. */
   readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
-  /** Scripts that stand in for models: an agent names one as `scripted/NAME`. */
-  readonly scripts?: readonly Script[] | undefined;
   /** The default of `contextTokens` for models without their own. */
   readonly contextTokens?: number | undefined;
   /** The default of `stallMs` for models without their own. */

@@ -21,7 +21,7 @@ test.each([
     'open-router/qwen/qwen3',
     ['PERDURE_PROVIDER_OPEN_ROUTER_BASE_URL', 'PERDURE_PROVIDER_OPEN_ROUTER_API_KEY', 'perdure.config.ts'],
   ],
-  ['scripted/none', ['demo']],
+  ['scripted/none', ['scripted/demo', 'defineScript']],
   ['gpt-5', ['openai/NAME']],
   ['/x', ['anthropic/NAME']],
   [undefined, ['LanguageModelV4']],
@@ -99,17 +99,26 @@ test('[MODEL8] a model object is used directly, with the configuration of its na
   expect(await refusalOf(old)).toContain('v4 is needed');
 });
 
+test('[MODEL14] a script is a model under its own name or `script`, and the configuration uses that name', async () => {
+  const resolve = resolveModels({ models: { 'scripted/mine': { contextTokens: 9 } } });
+  const steps = [{ text: 'x' }];
+  expect(await resolve(defineScript({ name: 'mine', steps }))).toMatchObject({
+    name: 'scripted/mine',
+    contextTokens: 9,
+  });
+  expect(await resolve(defineScript({ steps }))).toMatchObject({ name: 'scripted/script' });
+  expect(await refusalOf({ steps: [] })).toBe('INVALID_INPUT: the script "script" has no steps');
+});
+
 test('[MODEL8] a name resolves to a provider through the configuration or the environment', async () => {
   const config: ModelsConfig = {
     env: { ANTHROPIC_API_KEY: 'k', PERDURE_PROVIDER_LM_STUDIO_BASE_URL: 'http://127.0.0.1:1/v1' },
     providers: { ollama: { baseUrl: 'http://127.0.0.1:1/v1', api: 'chat' } },
     models: { 'ollama/qwen3': { contextTokens: 32_000 } },
-    scripts: [defineScript({ name: 'mine', steps: [{ text: 'x' }] })],
   };
   const resolve = resolveModels(config);
   expect(await resolve('ollama/qwen3')).toMatchObject({ name: 'ollama/qwen3', contextTokens: 32_000 });
   expect(await resolve('lm-studio/org/model')).toMatchObject({ name: 'lm-studio/org/model', contextTokens: 128_000 });
   expect(await resolve('anthropic/claude-sonnet-5')).toMatchObject({ name: 'anthropic/claude-sonnet-5' });
-  expect(await resolve('scripted/mine')).toMatchObject({ name: 'scripted/mine' });
   expect(await resolve('ollama/qwen3')).toBe(await resolve('ollama/qwen3'));
 });

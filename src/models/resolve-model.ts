@@ -1,10 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
-import type { Model, ResolveModel } from '../core/ports/model.ts';
+import { type Model, modelName, type ResolveModel } from '../core/ports/model.ts';
 import { PerdureError } from '../schema/error.ts';
 import { demoScript } from './demo-script.ts';
-import { fromLanguageModel, type LanguageModelOptions, nameOf } from './from-language-model.ts';
+import { fromLanguageModel, type LanguageModelOptions } from './from-language-model.ts';
 import type { ModelsConfig } from './models-config.ts';
 import { defaultsOf, missingOf, openProvider, providerFor, secretsOf } from './providers.ts';
+import { defineScript, type ScriptDefinition } from './script.ts';
 import { scriptedModel } from './scripted.ts';
 
 const unavailable = (model: string, next: string) =>
@@ -16,6 +17,9 @@ const isModel = (value: unknown): value is Model =>
 const isLanguageModel = (value: unknown): value is { specificationVersion: string } =>
   typeof value === 'object' && value !== null && 'doStream' in value && 'specificationVersion' in value;
 
+const isScript = (value: unknown): value is ScriptDefinition =>
+  typeof value === 'object' && value !== null && 'steps' in value;
+
 const examples = '`anthropic/NAME`, `openai/NAME`, `PROVIDER/NAME` or `scripted/demo`';
 
 /** Splits at the first slash: `openrouter/qwen/qwen3` is the model `qwen/qwen3` of the provider `openrouter`. */
@@ -26,7 +30,6 @@ const split = (model: string): readonly [provider: string, name: string] => {
 };
 
 export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
-  const scripts = new Map([demoScript, ...(config.scripts ?? [])].map((script) => [script.name, script]));
   const opened = new Map<string, Model>();
 
   const optionsOf = (name: string): LanguageModelOptions => ({
@@ -36,15 +39,18 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
     name,
   });
 
-  const openScript = (model: string, name: string): Model => {
-    const script = scripts.get(name);
-    if (!script) throw unavailable(model, `there is no such script; available: ${[...scripts.keys()].join(', ')}`);
-    return scriptedModel(script, { contextTokens: optionsOf(model).contextTokens, pause: config.pause });
+  const openScript = (definition: ScriptDefinition): Model => {
+    const script = defineScript(definition);
+    const { contextTokens } = optionsOf(String(modelName(script)));
+    return scriptedModel(script, { contextTokens, pause: config.pause });
   };
 
   const open = async (model: string): Promise<Model> => {
     const [providerName, name] = split(model);
-    if (providerName === 'scripted') return openScript(model, name);
+    if (model === modelName(demoScript)) return openScript(demoScript);
+    if (providerName === 'scripted') {
+      throw unavailable(model, 'only `scripted/demo` is known by its name: give the agent what `defineScript` made');
+    }
     const provider = providerFor(providerName, config.providers?.[providerName], config.env ?? process.env);
     const missing = missingOf(provider);
     if (missing) throw unavailable(model, missing);
@@ -60,7 +66,7 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
 
   const adopt = (given: { specificationVersion: string }): Model => {
     const languageModel = given as LanguageModelV4;
-    const name = nameOf(languageModel);
+    const name = String(modelName(languageModel));
     if (given.specificationVersion === 'v4') return fromLanguageModel(languageModel, optionsOf(name));
     throw unavailable(
       name,
@@ -71,13 +77,14 @@ export const resolveModels = (config: ModelsConfig = {}): ResolveModel => {
   return async (model) => {
     if (isModel(model)) return model;
     if (isLanguageModel(model)) return adopt(model);
+    if (isScript(model)) return openScript(model);
     if (model === undefined)
       throw new PerdureError(
         'HOSTED_MODEL_UNAVAILABLE',
-        `the agent names no model: set \`model\` to ${examples}, or to a LanguageModelV4`,
+        `the agent names no model: set \`model\` to ${examples}, a script or a LanguageModelV4`,
       );
     if (typeof model !== 'string')
-      throw unavailable(String(model), `name it as ${examples}, or pass a LanguageModelV4`);
+      throw unavailable(String(model), `name it as ${examples}, or pass a script or a LanguageModelV4`);
     const known = opened.get(model) ?? (await open(model));
     opened.set(model, known);
     return known;

@@ -26,13 +26,18 @@ export interface ScriptStep {
 }
 
 /** Steps are played in order. A step whose condition does not hold is skipped. */
-export interface Script {
-  /** The name of the script: letters, digits, `-` and `_`. An agent uses it as the model `scripted/NAME`. */
-  readonly name: string;
+export interface ScriptDefinition {
+  /** Logs and listings show `scripted/NAME` as the model. Letters, digits, `-` and `_`; `script` by default. */
+  readonly name?: string;
   /** One step for each answer, in order. */
   readonly steps: readonly ScriptStep[];
   /** Whether the script starts over with each text of the user. Otherwise it runs once through the whole session. */
   readonly everyTurn?: boolean;
+}
+
+/** A checked script, to be used as an agent's `model`. */
+export interface Script extends ScriptDefinition {
+  readonly name: string;
 }
 
 /** The progress that each answer of a script carries, so that the next request shows how far the script has come. */
@@ -47,9 +52,10 @@ export interface Mark {
 const invalid = (script: string, problem: string) =>
   new PerdureError('INVALID_INPUT', `the script "${script}" ${problem}`, { details: { script } });
 
-export const defineScript = (script: Script): Script => {
-  if (typeof script?.name !== 'string' || !Array.isArray(script.steps))
-    throw new PerdureError('INVALID_INPUT', 'expected a script as { name, steps }');
+export const defineScript = (definition: ScriptDefinition): Script => {
+  const script = { ...definition, name: definition?.name ?? 'script' };
+  if (typeof script.name !== 'string' || !Array.isArray(script.steps))
+    throw new PerdureError('INVALID_INPUT', 'expected a script as { steps }, with or without a name');
   if (!/^[a-z0-9][a-z0-9_-]*$/i.test(script.name))
     throw invalid(script.name, 'has an invalid name: use letters, digits, - or _');
   if (script.steps.length === 0) throw invalid(script.name, 'has no steps');

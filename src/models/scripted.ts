@@ -2,7 +2,16 @@ import type { Model, ModelDelta, ModelRequest } from '../core/ports/model.ts';
 import type { Json } from '../schema/json.ts';
 import type { AssistantPart } from '../schema/message.ts';
 import { defaultContextTokens } from './from-language-model.ts';
-import { defineScript, type Mark, nextStep, type Place, placeIn, type Script, type ScriptStep } from './script.ts';
+import {
+  defineScript,
+  type Mark,
+  nextStep,
+  type Place,
+  placeIn,
+  type Script,
+  type ScriptDefinition,
+  type ScriptStep,
+} from './script.ts';
 
 export interface ScriptedOptions {
   readonly contextTokens?: number | undefined;
@@ -58,8 +67,8 @@ const play = (script: Script, { messages }: ModelRequest): readonly AssistantPar
 };
 
 /** The offline model. It is deterministic: equal messages get the same answer, on any worker and after any crash. */
-export const scriptedModel = (script: Script, options: ScriptedOptions = {}): Model => {
-  defineScript(script);
+export const scriptedModel = (definition: ScriptDefinition, options: ScriptedOptions = {}): Model => {
+  const script = defineScript(definition);
   return {
     name: `scripted/${script.name}`,
     contextTokens: options.contextTokens ?? defaultContextTokens,

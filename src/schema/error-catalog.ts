@@ -76,6 +76,13 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     remedy:
       'Fix the definition as the message says; `perdure agents` lists the agents. To drive a session without an agent, append to it from a loop of your own.',
   },
+  AGENT_CHANGED: {
+    cause:
+      'A warning: the definition of an agent changed, but not its version, since a session was bound to it. The session goes on with the new definition.',
+    remedy:
+      'Raise the version of the agent, and keep the earlier one in `openRuntime({ agents })` for the sessions that are bound to it.',
+    details: '`changed` lists the parts that differ.',
+  },
   AGENT_VERSION_UNAVAILABLE: {
     cause:
       'The session is bound to a version of an agent, or to a state schema, that this process does not have. Its runs wait.',

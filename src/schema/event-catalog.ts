@@ -149,8 +149,16 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'From here on, this version of an agent works in the session.',
     kind: 'decision',
     writer: 'outside',
-    fields: { agent: agentRef, schemaHash: 'The hash of the schema for the agent’s own part of the state.' },
-    example: { agent: { name: 'coder', version: 1 }, schemaHash: hash },
+    fields: {
+      agent: agentRef,
+      schemaHash: 'The hash of the schema for the agent’s own part of the state.',
+      digests: 'The first 16 hexadecimal digits of the SHA-256 of each part of the agent, by the name of the part.',
+    },
+    example: {
+      agent: { name: 'coder', version: 1 },
+      schemaHash: hash,
+      digests: { instructions: '9f86d081884c7d65', 'tools.search': '60303ae22b998861' },
+    },
   },
   'state.committed': {
     about: 'A commit: the typed state changed.',

@@ -113,7 +113,14 @@ export const eventDefinitions = {
     ),
     isPlain: isPlainAppended,
   },
-  'agent.bound': event(z.strictObject({ agent: AgentRef, schemaHash: Hash })),
+  'agent.bound': event(
+    z.strictObject({
+      agent: AgentRef,
+      schemaHash: Hash,
+      /** Of each part of the agent as it was, by which a later change is found. */
+      digests: bounded(z.record(Text.max(300), z.string().regex(/^[0-9a-f]{16}$/))).optional(),
+    }),
+  ),
   'state.committed': event(
     z.strictObject({
       delta: listOf(StoredOperation),

@@ -37,7 +37,7 @@ export const fillingAgent = (fillIt: (folder: string) => void): Agent =>
   defineAgent({
     name: 'filler',
     version: 1,
-    model: 'scripted/fill',
+    model: script,
     tools: [
       defineTool({ name: 'fill', input: z.object({}), execute: (_, { folder }) => fillIt(folder) }),
       defineTool({ name: 'look', input: z.object({}), effects: 'none', execute: () => 'seen' }),
@@ -55,4 +55,4 @@ const script = defineScript({
 });
 
 export const openFilling = (store: RuntimeStore, data: string, agent: Agent): Promise<Runtime> =>
-  openRuntime({ store, data, agents: [agent], models: { scripts: [script] } });
+  openRuntime({ store, data, agents: [agent], worker: false });

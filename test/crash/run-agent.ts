@@ -34,7 +34,7 @@ export const crashAgent = (folder: string, die: Die = async () => undefined): Ag
   return defineAgent({
     name: 'crasher',
     version: 1,
-    model: 'scripted/crash',
+    model: crashScript,
     tools: [
       defineTool({ name: 'look', input, effects: 'none', execute: (_, context) => act('look', context) }),
       defineTool({
@@ -55,7 +55,7 @@ export const crashAgent = (folder: string, die: Die = async () => undefined): Ag
   });
 };
 
-export const crashScript = defineScript({
+const crashScript = defineScript({
   name: 'crash',
   everyTurn: true,
   steps: [

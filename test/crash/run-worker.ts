@@ -8,7 +8,7 @@ import { openRuntime } from '../../src/index.ts';
 import type { SessionId } from '../../src/schema/ids.ts';
 import { openStoreAt } from '../support/stores/open-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
-import { crashAgent, crashScript, note, type ToolPlace } from './run-agent.ts';
+import { crashAgent, note, type ToolPlace } from './run-agent.ts';
 
 /** Dies at the append that contains event `at`, or in this tool. */
 export type Death =
@@ -64,6 +64,6 @@ const agent = crashAgent(folder, async (session, tool, place) => {
   const isHere = death && 'tool' in death && death.tool === tool && death.place === place;
   if (isHere || dead.has(session)) await die(session);
 });
-const runtime = await openRuntime({ store: dying, agents: [agent], models: { scripts: [crashScript] } });
+const runtime = await openRuntime({ store: dying, agents: [agent], worker: false });
 await runtime.worker({ pollMs: 200, concurrency: planned.length }).start();
 process.send?.('working');

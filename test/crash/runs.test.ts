@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openRuntime, type Session } from '../../src/index.ts';
 import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
-import { crashAgent, crashFree, crashScript, doneIn } from './run-agent.ts';
+import { crashAgent, crashFree, doneIn } from './run-agent.ts';
 import type { CrashPlan, Death } from './run-worker.ts';
 
 /** Killing a worker is cheap compared to killing a process that appends as fast as it can. */
@@ -66,7 +66,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const folder = await mkdtemp(join(tmpdir(), 'perdure-run-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const agent = crashAgent(folder);
-    const runtime = await openRuntime({ store: address, agents: [agent], models: { scripts: [crashScript] } });
+    const runtime = await openRuntime({ store: address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
 
     /** Makes one run per list of deaths, all in the same processes. Returns how often each run lost its worker. */

@@ -8,7 +8,7 @@ describe.each(storeKinds)('contexts on %s', (kind) => {
   const agent = defineAgent({ name: 'coder', version: 1, instructions: 'You write code.' });
   beforeAll(async () => {
     place = await newStorePlace(kind);
-    runtime = await openRuntime({ store: place.address, agents: [agent] });
+    runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
   });
   afterAll(async () => {
     await runtime.close();

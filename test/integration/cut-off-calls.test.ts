@@ -38,8 +38,8 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
         await released.promise;
       },
     });
-    const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [hold] });
-    const runtime = await openRuntime({ store: place.address, agents: [agent], models: { scripts: [script] } });
+    const agent = defineAgent({ name: 'tester', version: 1, model: script, tools: [hold] });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
     onTestFinished(() => released.resolve());
     await runtime.worker().start();

@@ -49,6 +49,7 @@ const start = async (
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
+    worker: false,
     masterKey: randomBytes(32).toString('base64'),
   });
   onTestFinished(() => runtime.close());

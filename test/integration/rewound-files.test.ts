@@ -27,7 +27,12 @@ test('[FILE19] the store is asked once for the files from before a rewind', asyn
   const steps = [{ when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] }, { text: 'Done.' }];
   const script = defineScript({ name: 'acts', everyTurn: true, steps });
   const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [tool] });
-  const runtime = await openRuntime({ store: overrideStore(store, { hasBlobs }), agents: [agent], data });
+  const runtime = await openRuntime({
+    store: overrideStore(store, { hasBlobs }),
+    agents: [agent],
+    worker: false,
+    data,
+  });
   const session = await runtime.sessions.open({ agent });
   const turn = async () => {
     await session.send('act');

@@ -51,11 +51,11 @@ test('[RUN15] a run whose model is not configured fails, and says what to set', 
   const store = openMemoryStore();
   const named = (model: string | object) => defineAgent({ name: 'tester', version: 1, model });
   const script = scriptedModel(defineScript({ name: 'any', steps: [{ text: 'x' }] }));
-  const opening = await openRuntime({ store, agents: [named(script)] });
+  const opening = await openRuntime({ store, agents: [named(script)], worker: false });
   undo.push(() => opening.close());
   const session = await opening.sessions.open({ agent: named(script) });
   const run = await session.send('Go');
-  const working = await openRuntime({ store, agents: [named('anthropic/some')], models: { env: {} } });
+  const working = await openRuntime({ store, agents: [named('anthropic/some')], worker: false, models: { env: {} } });
   await working.worker().runUntilIdle();
   expect(await run.result()).toMatchObject({
     status: 'failed',

@@ -39,7 +39,7 @@ const start = async (onCall = begun()) => {
       if (asked.strandedMs !== undefined) onLook();
       return claimed;
     };
-    const runtime = await openRuntime({ store: overrideStore(store, { claim }), agents: [held] });
+    const runtime = await openRuntime({ store: overrideStore(store, { claim }), agents: [held], worker: false });
     undo.push(() => runtime.close());
     return runtime;
   };
@@ -107,4 +107,78 @@ test('[AGT2, RUN4] a run that waits for its agent can be cancelled', async () =>
   await run.cancel();
   expect(await run.result()).toMatchObject({ status: 'cancelled' });
   expect(await session.summary()).not.toHaveProperty('waiting');
+});
+
+test('[MODEL14] an agent whose model is a script needs nothing registered, also where another process takes its run over', async () => {
+  const database = newMemoryDatabase();
+  const agentHere = () =>
+    defineAgent({
+      name: 'greeter',
+      version: 1,
+      model: defineScript({ name: 'greeting', steps: [{ text: 'Hello.' }, { text: 'Again.' }] }),
+    });
+  const open = async () => {
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentHere()], worker: false });
+    undo.push(() => runtime.close());
+    return runtime;
+  };
+  const first = await open();
+  expect(first.agents.list()).toMatchObject([{ name: 'greeter', model: 'scripted/greeting' }]);
+  const session = await first.sessions.open({ agent: first.agents.get('greeter') });
+  const said: unknown[] = [];
+  for (const runtime of [first, await open()]) {
+    const run = await session.send('Hello');
+    await runtime.worker().runUntilIdle();
+    const result = await run.result();
+    said.push(result.status === 'succeeded' && result.output);
+  }
+  expect(said).toEqual(['Hello.', 'Again.']);
+  const asked = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'model.called');
+  expect(asked.map(({ payload }) => payload)).toMatchObject(Array(2).fill({ model: 'scripted/greeting' }));
+});
+
+test('[AGT4] an agent that changed under the same version is warned of once, with the parts that differ', async () => {
+  const database = newMemoryDatabase();
+  const search = (description: string) =>
+    defineTool({ name: 'search', description, input: z.object({}), effects: 'none', execute: () => 'found' });
+  const coder = (instructions: string, description: string) =>
+    defineAgent({
+      name: 'coder',
+      model: defineScript({ everyTurn: true, steps: [{ text: 'Done.' }] }),
+      instructions,
+      tools: [search(description)],
+    });
+  const open = async (agent: Agent) => {
+    const warnings: unknown[] = [];
+    const onWarning = (problem: unknown) => void warnings.push(problem);
+    const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false, onWarning });
+    undo.push(() => runtime.close());
+    return { runtime, warnings };
+  };
+  const before = coder('Code.', 'Searches.');
+  expect(before.version).toBe(1);
+  const first = await open(before);
+  const sessions = [
+    await first.runtime.sessions.open({ agent: before }),
+    await first.runtime.sessions.open({ agent: before }),
+  ];
+  const workOn = async ({ runtime }: Awaited<ReturnType<typeof open>>) => {
+    for (const session of sessions) await session.send('Go');
+    await runtime.worker().runUntilIdle();
+  };
+  const same = await open(coder('Code.', 'Searches.'));
+  await workOn(same);
+  expect(same.warnings).toEqual([]);
+  const second = await open(coder('Code well.', 'Finds.'));
+  await workOn(second);
+  await workOn(second);
+  expect(second.warnings).toMatchObject([
+    {
+      code: 'AGENT_CHANGED',
+      message: expect.stringMatching(
+        /^coder@1 changed since it was bound to ses_\w+: instructions, tools\.search; raise its version to 2$/,
+      ),
+      details: { changed: ['instructions', 'tools.search'] },
+    },
+  ]);
 });

@@ -87,6 +87,7 @@ test('[RUN21] a run that cannot be set up fails, and leaves no watcher behind', 
     store: openMemoryStore(database),
     data,
     agents: [agent],
+    worker: false,
     onWarning: (problem) => warnings.push(problem),
   });
   undo.push(() => runtime.close());
@@ -116,6 +117,7 @@ test('[FAULT1] a store failure during a run does not end the run: it is released
       },
     }),
     agents: [agent],
+    worker: false,
     onWarning: () => undefined,
   });
   undo.push(() => runtime.close());
@@ -141,7 +143,7 @@ const asked = async (env: Readonly<Record<string, string>>, ...more: readonly st
     columns: Number.POSITIVE_INFINITY,
     env: { PERDURE_MODEL: 'anthropic/claude-sonnet-5-5', ...env },
     openRuntime: (options) =>
-      openRuntime({ ...options, store: openMemoryStore(database), timing: { modelBackoffMs: 1 } }),
+      openRuntime({ worker: false, ...options, store: openMemoryStore(database), timing: { modelBackoffMs: 1 } }),
   });
 };
 const providerWith = async (status: number, message: string) => {

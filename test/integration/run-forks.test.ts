@@ -8,7 +8,7 @@ const script = defineScript({
   everyTurn: true,
   steps: [{ when: { userMatches: 'ask' }, calls: [{ tool: 'ask', input: {} }] }, { text: 'Answered.' }],
 });
-const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [askTool] });
+const agent = defineAgent({ name: 'tester', version: 1, model: script, tools: [askTool] });
 
 const textsOf = async (session: Session, turn?: number): Promise<readonly string[]> =>
   (await session.transcript(turn === undefined ? {} : { at: { turn } })).flatMap(({ message }) =>
@@ -32,7 +32,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
   afterAll(() => place.remove());
 
   const start = async () => {
-    const runtime = await openRuntime({ store: place.address, agents: [agent], models: { scripts: [script] } });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
     return { runtime, session: await runtime.sessions.open({ agent }) };
   };

@@ -10,7 +10,7 @@ const script = defineScript({
   steps: [{ when: { userMatches: 'drop' }, calls: [{ tool: 'drop', input: {} }] }, { text: 'Answered.' }],
 });
 const drop = defineTool({ name: 'drop', input: z.object({}), approval: true, execute: () => 'dropped' });
-const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', tools: [drop] });
+const agent = defineAgent({ name: 'tester', version: 1, model: script, tools: [drop] });
 
 describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
   let place: StorePlace;
@@ -20,7 +20,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
   afterAll(() => place.remove());
 
   const open = async () => {
-    const runtime = await openRuntime({ store: place.address, agents: [agent], models: { scripts: [script] } });
+    const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
     onTestFinished(() => runtime.close());
     return runtime;
   };
@@ -67,7 +67,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
 });
 
 test('[RUN25] a session rejects inputs beyond its limit, and accepts them again after some were cancelled', async () => {
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], models: { scripts: [script] } });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   onTestFinished(() => runtime.close());
   const large = await runtime.sessions.open({ agent });
   const text = 'x'.repeat(15 * 1024 * 1024);

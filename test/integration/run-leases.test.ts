@@ -20,12 +20,18 @@ test('[WORKER18, RUN6] a worker that slept past its lease leaves the session to 
       return Promise.race([attempt > 1 ? mayEnd.promise : aborted, aborted]);
     },
   });
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/work', tools: [work] });
-  const models = {
-    scripts: [defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] })],
-  };
+  const agent = defineAgent({
+    name: 'tester',
+    version: 1,
+    model: defineScript({ name: 'work', steps: [{ calls: [{ tool: 'work', input: {} }] }, { text: 'Done.' }] }),
+    tools: [work],
+  });
   const startWorker = async (leaseMs: number, methods: Partial<Queue> = {}) => {
-    const runtime = await openRuntime({ store: overrideStore<RuntimeStore>(store, methods), agents: [agent], models });
+    const runtime = await openRuntime({
+      store: overrideStore<RuntimeStore>(store, methods),
+      agents: [agent],
+      worker: false,
+    });
     onTestFinished(() => runtime.close());
     const worker = runtime.worker({ leaseMs, pollMs: 20 });
     await worker.start();
@@ -55,10 +61,13 @@ test('[WORKER18, RUN6] a worker that slept past its lease leaves the session to 
 });
 
 test('[WORKER4] a worker finds a lapsed lease soon, without a hint', async () => {
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
-  const models = { scripts: [defineScript({ name: 'done', steps: [{ text: 'Done.' }] })] };
+  const agent = defineAgent({
+    name: 'tester',
+    version: 1,
+    model: defineScript({ name: 'done', steps: [{ text: 'Done.' }] }),
+  });
   const store = openMemoryStore();
-  const runtime = await openRuntime({ store, agents: [agent], models });
+  const runtime = await openRuntime({ store, agents: [agent], worker: false });
   onTestFinished(() => runtime.close());
   const run = await (await runtime.sessions.open({ agent })).send('Go');
   const holder = { worker: 'silent', machine: 'elsewhere', process: 1, processStart: '1' };

@@ -33,7 +33,7 @@ const start = async (model: Model) => {
     ),
     tools: [subagent(helper)],
   });
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [helper, boss] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [helper, boss], worker: false });
   undo.push(() => runtime.close());
   const as = (member: string, role?: MemberRole, name?: string) =>
     runtime.as({

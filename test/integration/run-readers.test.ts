@@ -23,7 +23,7 @@ const script = defineScript({
   everyTurn: true,
   steps: [{ reasoning: 'I look.', calls }, { calls }, { text: 'Done.' }],
 });
-const agent = defineAgent({ name: 'busy', version: 1, model: 'scripted/busy', tools: [look] });
+const agent = defineAgent({ name: 'busy', version: 1, model: script, tools: [look] });
 const runs = 8;
 
 /** Reads until the last run has ended, and is disconnected repeatedly: after some events, or while it waits. */
@@ -47,7 +47,7 @@ describe.each(storeKinds)('readers on %s', (kind) => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     const open = async () => {
-      const runtime = await openRuntime({ store: place.address, agents: [agent], models: { scripts: [script] } });
+      const runtime = await openRuntime({ store: place.address, agents: [agent], worker: false });
       undo.push(() => runtime.close());
       return runtime;
     };

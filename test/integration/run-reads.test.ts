@@ -5,18 +5,17 @@ import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
 
+const steps = [{ calls: [{ tool: 'nothing', input: {} }] }, { text: 'Done.' }];
 const agent = defineAgent({
   name: 'idle',
   version: 1,
-  model: 'scripted/idle',
+  model: defineScript({ name: 'idle', everyTurn: true, steps }),
   tools: [defineTool({ name: 'nothing', input: z.object({}), effects: 'none', usesFiles: false, execute: () => 'ok' })],
 });
-const steps = [{ calls: [{ tool: 'nothing', input: {} }] }, { text: 'Done.' }];
-const models = { scripts: [defineScript({ name: 'idle', everyTurn: true, steps })] };
 
 test('a worker that has not seen the session reads its head once, folds its log once, and reads the messages once', async () => {
   const database = newMemoryDatabase();
-  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], models });
+  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
   const session = await client.sessions.open({ agent });
   for (const turn of [1, 2]) {
     const run = await session.send(`Turn ${turn}`);
@@ -33,7 +32,7 @@ test('a worker that has not seen the session reads its head once, folds its log 
       read: counting('read'),
       turnStarts: counting('turnStarts'),
     });
-    const runtime = await openRuntime({ store: counted, agents: [agent], models });
+    const runtime = await openRuntime({ store: counted, agents: [agent], worker: false });
     await runtime.worker().runUntilIdle();
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
     expect(reads).toEqual({ head: 1, snapshot: 1, read: 2, turnStarts: 0 });
@@ -44,7 +43,7 @@ test('a worker that has not seen the session reads its head once, folds its log 
 
 test('[WR1] events between reading a head and claiming it are detected', async () => {
   const database = newMemoryDatabase();
-  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], models });
+  const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
   const session = await client.sessions.open({ agent });
   const [left, wanted] = [await session.send('Not this'), await session.send('This')];
   const store = openMemoryStore(database);
@@ -61,7 +60,7 @@ test('[WR1] events between reading a head and claiming it are detected', async (
   });
   const warnings: unknown[] = [];
   const onWarning = (problem: unknown) => void warnings.push(problem);
-  const runtime = await openRuntime({ store: overtaken, agents: [agent], models, onWarning });
+  const runtime = await openRuntime({ store: overtaken, agents: [agent], worker: false, onWarning });
   await runtime.worker().runUntilIdle();
   expect(warnings).toEqual([]);
   expect(await left.result()).toMatchObject({ status: 'cancelled' });

@@ -71,7 +71,7 @@ test('[RUN7] a waiting run is paused and, when resumed, waits again', async () =
 test('[RUN7] when a worker dies, another completes the requested pause first and the interrupted call afterwards', async () => {
   const { stuck, begun } = stuckTool('none');
   const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [stuck] });
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   undo.push(() => runtime.close());
   const session = await runtime.sessions.open({ agent });
   const first = runtime.worker();
@@ -223,13 +223,13 @@ test('[RUN4] a cancel ends calls in flight even if the clock was set back meanwh
 
 test('[RUN24] a program that waits for a run is warned when no worker holds its agent, and only then', async () => {
   const done = defineScript({ name: 'done', everyTurn: true, steps: [{ text: 'Done.' }] });
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/done' });
+  const agent = defineAgent({ name: 'tester', version: 1, model: done });
   const warned = Promise.withResolvers<unknown>();
   const warnings: unknown[] = [];
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
-    models: { scripts: [done] },
+    worker: false,
     timing: { untakenMs: 1 },
     onWarning: (problem) => {
       warnings.push(problem);

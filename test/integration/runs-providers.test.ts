@@ -66,6 +66,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     const runtime = await openRuntime({
       store: openMemoryStore(),
       agents: [agent],
+      worker: false,
       timing: { modelBackoffMs: 1 },
       models: { providers: { [name]: { baseUrl: server.url, apiKey: testKey } }, stallMs },
     });

@@ -100,14 +100,13 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const agent = defineAgent({
       name: 'tester',
       version: 1,
-      model: 'scripted/test',
+      model: defineScript({ name: 'test', steps }),
       instructions: 'You test.',
       tools: [add, wipe, slow, ask, strict, crash, stuck, large],
       ...more.agent,
     });
-    const models = { scripts: [defineScript({ name: 'test', steps })] };
     const openOn = async (on: RuntimeOptions['store']): Promise<Runtime> => {
-      const runtime = await openRuntime({ store: on, agents: [agent], models, timing: { modelBackoffMs: 1 } });
+      const runtime = await openRuntime({ store: on, agents: [agent], worker: false, timing: { modelBackoffMs: 1 } });
       onTestFinished(() => runtime.close());
       return runtime;
     };

@@ -198,6 +198,7 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
       data,
       masterKey,
       agents: [agent, child],
+      worker: false,
       timing: { modelBackoffMs: 1 },
     });
     undo.push(() => runtime.close());
@@ -320,7 +321,7 @@ const start = async (agent: AgentDefinition) => {
   const masterKey = randomBytes(32).toString('base64');
   const defined = defineAgent(agent);
   const open = async (): Promise<Runtime> => {
-    const runtime = await openRuntime({ store: place.address, data, masterKey, agents: [defined] });
+    const runtime = await openRuntime({ store: place.address, data, masterKey, agents: [defined], worker: false });
     undo.push(() => runtime.close());
     return runtime;
   };

@@ -198,7 +198,8 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
   const play = async (steps: readonly Step[], count: { workspaces: number }) => {
     const workspace = `model-${kind}-${++count.workspaces}`;
     const snapshots = { everyEvents: 3, everyBytes: 1e9 };
-    const start = async (): Promise<Runtime> => openRuntime({ store: place.address, snapshots, agents: [...agents] });
+    const start = async (): Promise<Runtime> =>
+      openRuntime({ store: place.address, snapshots, agents: [...agents], worker: false });
     let runtime = await start();
     const models: { id: string; model: Model }[] = [];
     const scoped = () => runtime.as({ workspace, member: 'ann' }).sessions;

@@ -49,7 +49,9 @@ test("[RUN20, HTTP8] previews of another process's worker are shown live, even b
   onTestFinished(database.drop);
   const { model, goOn } = wordByWord();
   const agent = defineAgent({ name: 'writer', version: 1, model });
-  const [worker, other] = await Promise.all([1, 2].map(() => openRuntime({ store: database.url, agents: [agent] })));
+  const [worker, other] = await Promise.all(
+    [1, 2].map(() => openRuntime({ store: database.url, agents: [agent], worker: false })),
+  );
   for (const runtime of [worker!, other!]) onTestFinished(() => runtime.close());
   const server = await serveHttp(other!, { port: 0 });
   onTestFinished(() => server.stop());

@@ -22,7 +22,8 @@ const agents = Object.entries(schemas).map(([name, state]) =>
 describe.each(storeKinds)('state on %s', (kind) => {
   let place: StorePlace;
   let runtime: Runtime;
-  const start = () => openRuntime({ store: place.address, agents, snapshots: { everyEvents: 7, everyBytes: 1e9 } });
+  const start = () =>
+    openRuntime({ store: place.address, agents, worker: false, snapshots: { everyEvents: 7, everyBytes: 1e9 } });
   beforeAll(async () => {
     place = await newStorePlace(kind);
     runtime = await start();
@@ -187,7 +188,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
       migrate: (own) => ({ listen: own.port as number }),
     });
     const session = await runtime.sessions.open({ agent: one });
-    const holding = await openRuntime({ store: place.address, agents: [one, two] });
+    const holding = await openRuntime({ store: place.address, agents: [one, two], worker: false });
     const held = await holding.sessions.get(session.id);
     expect(await failureOf(() => session.commit((draft) => Object.assign(draft.own, { port: 1 })))).toMatchObject({
       code: 'AGENT_VERSION_UNAVAILABLE',

@@ -365,17 +365,14 @@ test('[TOOL6] decisions, facts, plans and files are in the state; a question wai
   const agent = defineAgent({
     name: 'tester',
     version: 1,
-    model: 'scripted/test',
+    model: defineScript({ name: 'test', steps: [...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }] }),
     instructions: '',
     tools: builtInTools,
   });
-  const scripts = [
-    defineScript({ name: 'test', steps: [...calls.map((call) => ({ calls: [call] })), { text: 'Done.' }] }),
-  ];
   const runtime = await openRuntime({
     store: `sqlite:${file('.perdure/log.db')}`,
     agents: [agent],
-    models: { scripts },
+    worker: false,
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();

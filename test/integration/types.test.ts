@@ -28,7 +28,8 @@ interface Order {
   note?: string | undefined;
 }
 const initial = { status: 'draft', items: [] } satisfies Order as Pick<Order, 'status' | 'items'>;
-const common = { version: 1, initial, model: 'scripted/counter' } as const;
+const counter = defineScript({ name: 'counter', everyTurn: true, steps: [{ text: '{"count":"12"}' }] });
+const common = { version: 1, initial, model: counter } as const;
 const counted = z.object({ count: z.string().transform(Number) });
 
 const withZod = defineAgent({
@@ -55,7 +56,7 @@ const withArkType = defineAgent({
   name: 'arktype',
   state: type({ status: "'draft' | 'placed'", items: 'string[]', 'note?': 'string' }),
 });
-const untyped = defineAgent({ name: 'untyped', version: 1, model: 'scripted/counter' });
+const untyped = defineAgent({ name: 'untyped', version: 1, model: counter });
 const secondVersion = defineAgent({
   ...common,
   version: 2,
@@ -65,13 +66,12 @@ const secondVersion = defineAgent({
   migrate: () => ({ total: 7 }),
 });
 const agents = [withZod, withValibot, withArkType, untyped, secondVersion];
-const scripts = [defineScript({ name: 'counter', everyTurn: true, steps: [{ text: '{"count":"12"}' }] })];
 
 describe.each(storeKinds)('the types of an agent on %s', (kind) => {
   let runtime: Runtime;
   beforeAll(async () => {
     const place = await newStorePlace(kind);
-    runtime = await openRuntime({ store: place.address, agents, models: { scripts } });
+    runtime = await openRuntime({ store: place.address, agents });
     await runtime.worker().start();
     return async () => {
       await runtime.close();
@@ -215,7 +215,7 @@ test('[TYPE3] the result of a run is told apart by its status', () => {
 });
 
 test('[TYPE4] the client has the types of an agent, given the agent or its type alone', async () => {
-  const { server, keys } = await startTestServer({}, { agents, models: { scripts } });
+  const { server, keys } = await startTestServer({}, { agents });
   const client = connect({ url: server.url, key: keys.member });
   const byType = await client.sessions.open<typeof withValibot>({ agent: 'valibot' });
   expectTypeOf((await byType.state()).own).toEqualTypeOf<Readonly<Order>>();

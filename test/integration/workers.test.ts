@@ -72,6 +72,7 @@ const newCluster = (model: Model = scriptedModel(script)) => {
     const runtime = await openRuntime({
       store: overrideStore<RuntimeStore>(store, change(store)),
       agents: [agent],
+      worker: false,
       onWarning: (problem) => warnings.push(problem),
       timing: { modelBackoffMs: 1 },
       ...options,

@@ -47,13 +47,15 @@ const steps = [
   { when: { userMatches: 'faster' }, text: 'Faster, then.' },
   { text: 'Done.' },
 ];
-const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: 'You test.', tools: [slow, wipe, ask, fact, evil] });
-const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/test', tools: [wipe] });
-const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper)] });
-const broken = defineAgent({ name: 'broken', version: 1, model: 'scripted/broken', policies: { maxSteps: 1 }, tools: [fact] });
+const script = defineScript({ name: 'test', everyTurn: true, steps });
+const bossScript = defineScript({ name: 'boss', steps: [{ calls: [{ tool: 'helper', input: { task: 'wipe it' } }] }, { text: 'Thanks.' }] });
+const brokenScript = defineScript({ name: 'broken', steps: [{ calls: [{ tool: 'fact', input: {} }] }, { text: 'never' }] });
+const agent = defineAgent({ name: 'tester', version: 1, model: script, instructions: 'You test.', tools: [slow, wipe, ask, fact, evil] });
+const helper = defineAgent({ name: 'helper', version: 1, model: script, tools: [wipe] });
+const boss = defineAgent({ name: 'boss', version: 1, model: bossScript, tools: [subagent(helper)] });
+const broken = defineAgent({ name: 'broken', version: 1, model: brokenScript, policies: { maxSteps: 1 }, tools: [fact] });
 export default {
   agents: [agent, broken, helper, boss],
-  models: { scripts: [defineScript({ name: 'test', everyTurn: true, steps }), defineScript({ name: 'boss', steps: [{ calls: [{ tool: 'helper', input: { task: 'wipe it' } }] }, { text: 'Thanks.' }] }), defineScript({ name: 'broken', steps: [{ calls: [{ tool: 'fact', input: {} }] }, { text: 'never' }] })] },
 };
 `;
 

@@ -21,7 +21,6 @@ import { callCli } from '../support/cli/call-cli.ts';
 
 let root: string;
 let runtime: Runtime;
-const agent = defineAgent({ name: 'writer', version: 1, model: 'scripted/test', tools: [writeTool] });
 const script = defineScript({
   name: 'test',
   everyTurn: true,
@@ -30,12 +29,14 @@ const script = defineScript({
     { text: 'Done.' },
   ],
 });
+
+const agent = defineAgent({ name: 'writer', version: 1, model: script, tools: [writeTool] });
 const open = (data = 'data') =>
   openRuntime({
     store: `sqlite:${join(root, 'perdure.db')}`,
     data: join(root, data),
     agents: [agent],
-    models: { scripts: [script] },
+    worker: false,
   });
 beforeEach(async () => {
   root = await realpath(await mkdtemp(join(tmpdir(), 'perdure-gc-worktrees-')));

@@ -189,7 +189,7 @@ describe.concurrent('installed into an empty project, without optional packages'
       import * as replaced from 'replaced';
       const open = async ({ openRuntime, defineAgent }) => {
         const agent = defineAgent({ name: 'demo', version: 1, model: 'scripted/demo' });
-        const runtime = await openRuntime({ store: 'sqlite:replaced/perdure.db', agents: [agent] });
+        const runtime = await openRuntime({ store: 'sqlite:replaced/perdure.db', agents: [agent], worker: false });
         return { runtime, agent };
       };
       const { runtime } = await open(replaced);

@@ -119,21 +119,11 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
 
   test('[SUB5] a subagent begins with the files of its parent, and its changes are merged back', async () => {
     const place = await newPlace(kind);
+    const call = (tool: string, input: Json) => ({ calls: [{ tool, input }] });
     const helper = defineAgent({
       name: 'helper',
       version: 1,
-      model: 'scripted/helper',
-      tools: [readTool, writeTool],
-    });
-    const boss = defineAgent({
-      name: 'boss',
-      version: 1,
-      model: 'scripted/boss',
-      tools: [writeTool, subagent(helper), readTool],
-    });
-    const call = (tool: string, input: Json) => ({ calls: [{ tool, input }] });
-    const scripts = [
-      defineScript({
+      model: defineScript({
         name: 'helper',
         steps: [
           call('read', { path: 'a.txt' }),
@@ -141,7 +131,12 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
           { text: 'Done.' },
         ],
       }),
-      defineScript({
+      tools: [readTool, writeTool],
+    });
+    const boss = defineAgent({
+      name: 'boss',
+      version: 1,
+      model: defineScript({
         name: 'boss',
         steps: [
           call('write', { path: 'a.txt', content: 'by the boss' }),
@@ -150,11 +145,12 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
           { text: 'Thanks.' },
         ],
       }),
-    ];
+      tools: [writeTool, subagent(helper), readTool],
+    });
     const runtime = await openRuntime({
       store: place.address,
       agents: [boss, helper],
-      models: { scripts },
+      worker: false,
       data: await newFolder(),
     });
     onTestFinished(() => runtime.close());

@@ -28,21 +28,22 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const helper = defineAgent({
       name: 'helper',
       version: 1,
-      model: 'scripted/helper',
+      model: defineScript({ name: 'helper', steps: childSteps }),
       tools: [stuckTool, guarded, askTool],
       settings: { maxOutputTokens: 20_000 },
       policies: { budget: { tokens: helperTokens } },
     });
-    const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper)] });
-    const scripts = [
-      defineScript({ name: 'helper', steps: childSteps }),
-      defineScript({
+    const boss = defineAgent({
+      name: 'boss',
+      version: 1,
+      model: defineScript({
         name: 'boss',
         steps: [{ calls: [{ tool: 'helper', input: { task: 'Look it up' } }] }, { text: 'Thanks.' }],
       }),
-    ];
+      tools: [subagent(helper)],
+    });
     const open = async () => {
-      const runtime = await openRuntime({ store: place.address, agents: [boss, helper], models: { scripts } });
+      const runtime = await openRuntime({ store: place.address, agents: [boss, helper], worker: false });
       undo.push(() => runtime.close());
       return runtime;
     };
@@ -210,13 +211,21 @@ test('[SUB2] a child that has not started when its parent is cancelled never sta
       return store.append(request);
     },
   });
-  const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper' });
-  const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper)] });
-  const scripts = [
-    defineScript({ name: 'helper', steps: [{ text: 'never' }] }),
-    defineScript({ name: 'boss', steps: [{ calls: [{ tool: 'helper', input: { task: 'Look' } }] }] }),
-  ];
-  const runtime = await openRuntime({ store: late, agents: [boss, helper], models: { scripts } });
+  const helper = defineAgent({
+    name: 'helper',
+    version: 1,
+    model: defineScript({ name: 'helper', steps: [{ text: 'never' }] }),
+  });
+  const boss = defineAgent({
+    name: 'boss',
+    version: 1,
+    model: defineScript({
+      name: 'boss',
+      steps: [{ calls: [{ tool: 'helper', input: { task: 'Look' } }] }],
+    }),
+    tools: [subagent(helper)],
+  });
+  const runtime = await openRuntime({ store: late, agents: [boss, helper], worker: false });
   const session = await runtime.sessions.open({ agent: boss });
   parents.add(session.id);
   await runtime.worker().start();
@@ -225,7 +234,7 @@ test('[SUB2] a child that has not started when its parent is cancelled never sta
   const elsewhere = await openRuntime({
     store: openMemoryStore(database),
     agents: [boss, helper],
-    models: { scripts },
+    worker: false,
   });
   await (await elsewhere.sessions.get(session.id)).cancel(run.id);
   cancelled.resolve();
@@ -244,21 +253,27 @@ const family = async (
   tools: readonly Tool[] = [stuckTool, guarded],
 ) => {
   const database = newMemoryDatabase();
-  const helper = defineAgent({ name: 'helper', version: 1, model: 'scripted/helper', tools });
-  const boss = defineAgent({ name: 'boss', version: 1, model: 'scripted/boss', tools: [subagent(helper, about)] });
-  const scripts = [
-    defineScript({ name: 'helper', steps: [childStep, { text: 'Found.' }] }),
-    defineScript({
+  const helper = defineAgent({
+    name: 'helper',
+    version: 1,
+    model: defineScript({ name: 'helper', steps: [childStep, { text: 'Found.' }] }),
+    tools,
+  });
+  const boss = defineAgent({
+    name: 'boss',
+    version: 1,
+    model: defineScript({
       name: 'boss',
       steps: [{ calls: [{ tool: 'helper', input: { task: 'Look' } }] }, { text: 'Well.' }],
     }),
-  ];
+    tools: [subagent(helper, about)],
+  });
   const open = async (methods: (store: MemoryStore) => Partial<MemoryStore> = () => ({})) => {
     const store = openMemoryStore(database);
     const runtime = await openRuntime({
       store: overrideStore(store, methods(store)),
       agents: [boss, helper],
-      models: { scripts },
+      worker: false,
       onWarning: () => undefined,
     });
     undo.push(() => runtime.close());

@@ -175,11 +175,17 @@ test('[TOOL7] the log holds the working folder and variables that a command leav
   const { tool, work } = await startWith('required');
   const calls = ['mkdir a; cd a; export A=1', 'echo "$PWD $A"'];
   const steps = [...calls.map((command) => ({ calls: [{ tool: 'shell', input: { command } }] })), { text: 'Done.' }];
-  const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '', tools: [tool] });
+  const agent = defineAgent({
+    name: 'tester',
+    version: 1,
+    model: defineScript({ name: 'test', steps }),
+    instructions: '',
+    tools: [tool],
+  });
   const runtime = await openRuntime({
     store: `sqlite:${join(work, '.perdure', 'log.db')}`,
     agents: [agent],
-    models: { scripts: [defineScript({ name: 'test', steps })] },
+    worker: false,
   });
   undo.push(() => runtime.close());
   await runtime.worker().start();
@@ -242,10 +248,9 @@ test('[TOOL8] when a worker is killed in the middle of a run, its successor cont
     const { defineAgent, defineScript, openRuntime } = await import(${moduleUrl('src/index.ts')});
     const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
     const steps = [{ calls: [{ tool: 'shell', input: { command: ${JSON.stringify(untilGo)} } }] }, { text: 'Done.' }];
-    const agent = defineAgent({ name: 'tester', version: 1, model: 'scripted/test', instructions: '',
+    const agent = defineAgent({ name: 'tester', version: 1, model: defineScript({ name: 'test', steps }), instructions: '',
       tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)}, sandbox: 'required' })] });
     const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent],
-      models: { scripts: [defineScript({ name: 'test', steps })] } });
     await runtime.worker({ pollMs: 100 }).start();`;
   const first = runScript(`${setUp}
     const session = await runtime.sessions.open({ agent, files: { cwd: ${JSON.stringify(work)} } });

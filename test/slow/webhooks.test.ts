@@ -42,6 +42,7 @@ const open = async (options: Partial<RuntimeOptions> = {}): Promise<Runtime> => 
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
+    worker: false,
     webhooks: allowPrivate,
     onWarning: (problem) => {
       throw problem;

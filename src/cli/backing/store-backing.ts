@@ -86,12 +86,16 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     return { ...found, store };
   };
   const open = async ({ warn = printWarning, ...watching }: Watching): Promise<Runtime> => {
-    const { store, agents, models, data } = await findStore();
+    const { store, agents, models, data, file } = await findStore();
     return world.openRuntime({
       store,
       agents,
-      onWarning: (problem) =>
-        warn(withoutSecrets(problem instanceof Error ? problem.message : String(problem), address)),
+      worker: false,
+      onWarning: (problem) => {
+        // The built-in agent follows the environment, and nobody can raise its version.
+        if (file === undefined && isPerdureError(problem, 'AGENT_CHANGED')) return;
+        warn(withoutSecrets(problem instanceof Error ? problem.message : String(problem), address));
+      },
       ...watching,
       ...(data !== undefined && { data }),
       ...(models && { models }),

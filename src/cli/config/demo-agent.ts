@@ -21,7 +21,7 @@ const thinking = (model: string): Agent =>
 /** The agent for users without an API key of a provider. */
 export const demoAgent = defineAgent({
   ...identity,
-  model: `scripted/${demoTour.name}`,
+  model: demoTour,
   instructions: 'You are a script and show what a durable session is.',
   tools: [rememberTool, askTool, defineShellTool({ approval: ({ command }) => command.startsWith('rm ') })],
 });
@@ -34,6 +34,6 @@ export const demoConfig = (env: Env): Config & { readonly agents: readonly [Agen
   const model = demoModel(env);
   return {
     agents: [model === undefined ? demoAgent : thinking(model)],
-    models: { env, scripts: [demoTour], pause: (signal) => sleep(wordMs, undefined, { signal }) },
+    models: { env, pause: (signal) => sleep(wordMs, undefined, { signal }) },
   };
 };

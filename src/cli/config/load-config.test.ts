@@ -55,11 +55,7 @@ test.each([
   ['{ agents: [a, a] }', 'AGENT_INVALID: FILE: the agent a@1 cannot be used: this name and version occur twice'],
   ['{ agents: [a], models: 3 }', 'INVALID_INPUT: FILE: models: expected an object'],
   ['{ agents: [a], models: null }', 'INVALID_INPUT: FILE: models: expected an object'],
-  [
-    '{ agents: [a], models: { scripts: [3] } }',
-    'INVALID_INPUT: FILE: models.scripts[0]: expected a script as { name, steps }',
-  ],
-  ['{ agents: [a], models: { scripts: 3 } }', 'INVALID_INPUT: FILE: models.scripts: expected a list'],
+  ['{ agents: [a], models: { scripts: [] } }', 'INVALID_INPUT: FILE: models: '],
   ['{ agents: [a], models: { provider: {} } }', 'INVALID_INPUT: FILE: models: "provider" is not one of providers,'],
   [
     '{ agents: [a], providers: {} }',

@@ -37,10 +37,10 @@ export const storyConfig: Config = {
     defineAgent({
       name: 'coder',
       version: 1,
-      model: `scripted/${storyScript.name}`,
+      model: storyScript,
       instructions: 'You are a script.',
       tools: [writeTool, editTool, decideTool, release],
     }),
   ],
-  models: { scripts: [storyScript], pause: (signal) => sleep(wordMs, undefined, { signal }) },
+  models: { pause: (signal) => sleep(wordMs, undefined, { signal }) },
 };

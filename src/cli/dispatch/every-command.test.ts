@@ -11,7 +11,6 @@ import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { complete } from '../completion/complete.ts';
 import { demoAgent } from '../config/demo-agent.ts';
-import { demoTour } from '../config/demo-script.ts';
 import type { Interrupt } from '../parse/command.ts';
 import { backingOptionsOf } from '../parse/common-options.ts';
 import type { World } from '../parse/world.ts';
@@ -55,7 +54,7 @@ const commandLine = () => {
   const open = () =>
     openRuntime({
       agents: [demoAgent],
-      models: { scripts: [demoTour] },
+      worker: false,
       store: openMemoryStore(database),
       webhooks: { allowPrivate: true },
     });

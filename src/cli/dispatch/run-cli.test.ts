@@ -380,7 +380,7 @@ describe('in any case', () => {
   test('[CLI12] a silent command shows progress on a terminal until it writes, in plain characters', async () => {
     const slowly: World['openRuntime'] = async (options) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
-      return openRuntime({ ...options, store: openMemoryStore(database) });
+      return openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
     };
     const err = recorder();
     const answer = await cli(['ls'], {
@@ -415,7 +415,7 @@ describe('in any case', () => {
     let open = 0;
     const counting: Partial<World> = {
       openRuntime: async (options) => {
-        const runtime = await openRuntime({ ...options, store: openMemoryStore(database) });
+        const runtime = await openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
         open += 1;
         return { ...runtime, close: () => runtime.close().finally(() => (open -= 1)) };
       },
@@ -434,7 +434,7 @@ describe('in any case', () => {
       env: { PERDURE_STORE: 'from-env', PERDURE_WORKSPACE: 'team' },
       openRuntime: (options) => {
         asked.push(options.store);
-        return openRuntime({ ...options, store: openMemoryStore(database) });
+        return openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
       },
     };
     await (await openRuntime({ store: openMemoryStore(database) })).workspaces.add('team');

@@ -42,6 +42,7 @@ export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   REVERT_CONFLICT: 'conflict',
   ADOPT_CONFLICT: 'conflict',
   AGENT_INVALID: 'wrongCall',
+  AGENT_CHANGED: 'conflict',
   AGENT_VERSION_UNAVAILABLE: 'unavailable',
   HOSTED_MODEL_UNAVAILABLE: 'unavailable',
   TOOL_INVALID: 'wrongCall',

@@ -39,7 +39,7 @@ test('[CLIR7] a program gets the pause as a line of JSON', async () => {
 /** One store shared by all calls, so that all are notified at once. */
 const sharedStore = (own: Pick<RuntimeOptions, 'agents'> = {}) => {
   const store = overrideStore(openMemoryStore(), { close: async () => {} });
-  const open = (options: Partial<RuntimeOptions> = {}) => openRuntime({ ...options, ...own, store });
+  const open = (options: Partial<RuntimeOptions> = {}) => openRuntime({ worker: false, ...options, ...own, store });
   const call = (argv: readonly string[], world: Partial<World> = {}) =>
     callCli([...argv, '--store', 'memory'], { openRuntime: open, ...world });
   return { open, call };

@@ -7,11 +7,11 @@ import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
 
 const start = async (database = newMemoryDatabase()) => {
-  const { agents, models } = demoConfig({});
+  const { agents } = demoConfig({});
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents,
-    models: { scripts: models!.scripts! },
+    worker: false,
   });
   return { runtime, session: await runtime.sessions.open({ agent: agents[0] }) };
 };

@@ -1,6 +1,5 @@
 import { relative } from 'node:path';
 import type { Runtime } from '../../runtime.ts';
-import { modelOf } from '../config/model-of.ts';
 import { scriptNote } from '../config/script-note.ts';
 import { keptKeyFile, keyFileIn, readKeptKey } from '../names/kept-key.ts';
 import type { Context } from '../parse/command.ts';
@@ -59,7 +58,7 @@ export const greetingOf = async (
 ): Promise<readonly string[]> => {
   const config = await context.config();
   const taken = takenPort === undefined ? '' : `, since port ${takenPort} is in use`;
-  const models = config.agents.map((agent) => `${agent.name} uses ${modelOf(agent) || 'no model'}`).join(', ');
+  const models = config.agents.map((agent) => `${agent.name} uses ${agent.modelName ?? 'no model'}`).join(', ');
   const key = await keyOf(context, runtime, first);
   const about = [
     `serving ${context.storeName()} at ${url}${taken}`,

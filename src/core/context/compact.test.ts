@@ -213,7 +213,7 @@ test('[CTX12] a call that was only tracked can be recalled, with its input and o
 
 test('[CTX6] where there is an own part, the context says how to recall it', async () => {
   const agent = defineAgent({ name: 'counter', version: 1, state: z.object({ count: z.number().optional() }) });
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   const session = await runtime.sessions.open({ agent });
   await session.commit((draft) => Object.assign(draft.own, { count: 42 }));
   await addTurns(session, 1, 1);

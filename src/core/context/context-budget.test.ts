@@ -91,10 +91,10 @@ test('[CTX2] a result larger than the budget is cut in its turn and in the next,
 test('[AGT3] without its agent a session has no context, unless it is given instructions', async () => {
   const database = newMemoryDatabase();
   const agentOf = (version: number) => defineAgent({ name: 'coder', version, instructions: `coder ${version}` });
-  const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentOf(1)] });
+  const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentOf(1)], worker: false });
   const { id } = await runtime.sessions.open({ agent: agentOf(1) });
   await runtime.close();
-  const later = await openRuntime({ store: openMemoryStore(database), agents: [agentOf(2)] });
+  const later = await openRuntime({ store: openMemoryStore(database), agents: [agentOf(2)], worker: false });
   const session = await later.sessions.get(id);
   await expect(session.context()).rejects.toMatchObject({ code: 'AGENT_VERSION_UNAVAILABLE' });
   expect(await session.context({ instructions: 'anyone' })).toMatchObject({ system: 'anyone' });

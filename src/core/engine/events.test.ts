@@ -16,7 +16,7 @@ const followers: Record<string, (session: Session) => Promise<AsyncGenerator<unk
 };
 
 test('[FAULT3] following after a missing event fails at once', async () => {
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder], worker: false });
   const session = await runtime.sessions.open({ agent: coder });
   const run = await session.send('go');
   const after = (await session.summary()).seq + 1;
@@ -29,7 +29,7 @@ test('[FAULT3] following after a missing event fails at once', async () => {
 });
 
 test.each(Object.keys(followers))('[WAKE3] a waiting follower of %s ends at once when it is left', async (name) => {
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder], worker: false });
   const follower = await followers[name]!(await runtime.sessions.open({ agent: coder }));
   const step = follower.next();
   await new Promise(setImmediate);

@@ -124,6 +124,8 @@ export interface WorkerAccess extends WarningAccess {
   readonly workspace: WorkspaceId;
   readonly caller: Caller;
   readonly timing: Timing;
+  /** Starts the runtime's own worker if the session has work, unless the program has one or wants none. */
+  needWorker(key: SessionKey): void;
 }
 
 export interface HandleAccess {

@@ -204,6 +204,7 @@ describe('folds of sessions', () => {
     const warnings: unknown[] = [];
     const full = new Error('no room');
     const runtime = await openRuntime({
+      worker: false,
       store: { ...store, putSnapshot: () => Promise.reject(full) },
       snapshots: { everyEvents: 2, everyBytes: 1e9 },
       onWarning: (problem) => warnings.push(problem),

@@ -68,6 +68,16 @@ export interface Model {
   answer(request: ModelRequest, onDelta: (delta: ModelDelta) => void): Promise<ModelAnswer>;
 }
 
+/** The name by which logs and listings know an agent's model: a string, a script, a model of the AI SDK, or a `Model`. */
+export const modelName = (model: unknown): string | undefined => {
+  if (typeof model === 'string') return model;
+  const { provider, modelId, name, steps } = (model ?? {}) as Partial<Record<string, unknown>>;
+  // `anthropic.messages` serves `anthropic/…`.
+  if (typeof modelId === 'string') return `${String(provider).split('.')[0]}/${modelId}`;
+  if (typeof name !== 'string') return undefined;
+  return Array.isArray(steps) ? `scripted/${name}` : name;
+};
+
 /** Resolves the model that an agent names. Throws HOSTED_MODEL_UNAVAILABLE, which says what to configure. */
 export type ResolveModel = (model: unknown) => Promise<Model>;
 

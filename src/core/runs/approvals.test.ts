@@ -14,7 +14,7 @@ test('[FAULT2] an unreadable session does not hide the approvals of others', asy
   const model = scriptedModel(defineScript({ name: 'asking', steps: [{ calls: [{ tool: 'ask', input: {} }] }] }));
   const ask = defineTool({ name: 'ask', input: z.object({}), approval: true, execute: () => 'done' });
   const agent = defineAgent({ name: 'asking', version: 1, model, tools: [ask] });
-  const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent] });
+  const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
   onTestFinished(() => runtime.close());
   await runtime.worker().start();
   const [sound, broken] = [await runtime.sessions.open({ agent }), await runtime.sessions.open({ agent })];
@@ -28,7 +28,7 @@ test('[FAULT2] an unreadable session does not hide the approvals of others', asy
         key.session === broken.id ? { ...event, body: { kind: 'damaged', reason: 'by hand' } } : event,
       ),
   });
-  const later = await openRuntime({ store: damaged, agents: [agent] });
+  const later = await openRuntime({ store: damaged, agents: [agent], worker: false });
   onTestFinished(() => later.close());
   expect(await later.approvals.list()).toMatchObject([{ session: sound.id }]);
 });

@@ -5,7 +5,7 @@ import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { execute } from '../engine/execute.ts';
-import { type CallerAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
+import { type CallerAccess, keyOf, type LogAccess, type WorkerAccess, type WriteAccess } from '../engine/scope.ts';
 import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { settledAlready } from '../session/decide-answer.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -83,7 +83,9 @@ const sessionOf = async (scope: LogAccess, id: ApprovalId): Promise<SessionId> =
   );
 };
 
-export const approvalsOf = (scope: WriteAccess & CallerAccess): Approvals => {
+type AnswerAccess = WriteAccess & CallerAccess & WorkerAccess;
+
+export const approvalsOf = (scope: AnswerAccess): Approvals => {
   const answer = async (id: string, given: z.input<typeof Answer>): Promise<SessionId> => {
     const approval = parseInput('the approval', ApprovalId, id);
     const session = await sessionOf(scope, approval);
@@ -101,7 +103,7 @@ const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: 
 
 /** One answer for good, kept by a key of the session: whoever gives the same again is told that it holds, whatever became of the call. */
 export const answerApproval = async (
-  scope: WriteAccess & CallerAccess,
+  scope: AnswerAccess,
   key: SessionKey,
   id: string,
   input: z.input<typeof Answer>,
@@ -121,4 +123,5 @@ export const answerApproval = async (
   } catch (error) {
     throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
   }
+  scope.needWorker(key);
 };

@@ -36,7 +36,7 @@ export interface Run<Output = unknown> {
   readonly session: SessionId;
   /** How it stands now, without waiting. One that no worker has taken on yet counts as running. */
   status(): Promise<RunResult<Output> | RunUnderWay>;
-  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. Without a worker, it waits for ever; a `signal` ends the wait. */
+  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. A `signal` ends the wait. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult<Output>>;
   /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
   waitForEnd(options?: z.input<typeof Waiting>): Promise<EndedRun<Output>>;
@@ -94,6 +94,7 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
     options: z.input<typeof Waiting> = {},
   ): Promise<Wanted> => {
     const { signal } = parseInput('the query', Waiting, options);
+    scope.needWorker(key);
     const stopWarning = warnWhileUntaken(scope, key, id);
     try {
       for await (const standing of runStandings(scope, key, run, signal)) if (isWanted(standing)) return standing;

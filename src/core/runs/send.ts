@@ -92,5 +92,8 @@ export const sendInput = async (
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},
-): Promise<Run<Json>> =>
-  runHandle(scope, key, await admitInput(scope, key, input, parseInput('the options', Options, options)));
+): Promise<Run<Json>> => {
+  const admitted = await admitInput(scope, key, input, parseInput('the options', Options, options));
+  scope.needWorker(key);
+  return runHandle(scope, key, admitted);
+};

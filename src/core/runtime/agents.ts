@@ -18,10 +18,10 @@ export interface Agents {
   get(name: string, version?: number): Agent;
 }
 
-const infoOf = ({ name, version, model, tools }: Agent): AgentInfo => ({
+const infoOf = ({ name, version, modelName, tools }: Agent): AgentInfo => ({
   name,
   version,
-  ...(typeof model === 'string' && { model }),
+  model: modelName,
   tools: [...tools.values()].map((tool) => ({ name: tool.name, description: tool.description, effects: tool.effects })),
 });
 

@@ -26,10 +26,10 @@ const two = defineAgent({
 
 const begin = async (...agents: Agent[]) => {
   const database = newMemoryDatabase();
-  const runtime = await openRuntime({ store: openMemoryStore(database), agents });
+  const runtime = await openRuntime({ store: openMemoryStore(database), agents, worker: false });
   const session = await runtime.sessions.open({ agent: agents[0] });
   const reopened = async (...others: Agent[]) =>
-    (await openRuntime({ store: openMemoryStore(database), agents: others })).sessions.get(session.id);
+    (await openRuntime({ store: openMemoryStore(database), agents: others, worker: false })).sessions.get(session.id);
   return { runtime, session, reopened };
 };
 

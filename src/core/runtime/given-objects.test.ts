@@ -7,7 +7,7 @@ import { defineAgent } from '../session/agent.ts';
 const coder = defineAgent({ name: 'coder', version: 1, model: 'scripted/demo' });
 
 const begin = async () => {
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder], worker: false });
   onTestFinished(() => runtime.close());
   return { runtime, session: await runtime.sessions.open({ agent: coder }) };
 };

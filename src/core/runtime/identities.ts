@@ -20,14 +20,17 @@ import type { WebhookScope } from '../webhooks/webhook-scope.ts';
 import { webhooksOf } from '../webhooks/webhooks.ts';
 import { RunWorker, type Worker, type WorkerField } from '../worker/worker.ts';
 import { agentsOf } from './agents.ts';
+import { OwnWorker } from './own-worker.ts';
 import { permissionFor, type Verb } from './permissions.ts';
 import type { Scope } from './scope.ts';
 import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import { type ScopeOptions, scopesOn } from './scopes.ts';
 import { sessionsOf } from './sessions.ts';
 
-export interface IdentityOptions extends ScopeOptions {
+export interface IdentityOptions extends Omit<ScopeOptions, 'needWorker'> {
   readonly postRules?: Partial<PostRules> | undefined;
+  /** Whether it works on runs by itself. */
+  readonly isWorking: boolean;
 }
 
 export interface Identities {
@@ -53,8 +56,8 @@ const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
 
 /** What each member may do, and what works for all of them. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
-  const { store, clock, data, closing, onWarning } = options;
-  const scopes = scopesOn(options);
+  const { store, clock, data, closing, onWarning, agents, isWorking } = options;
+  const scopes = scopesOn({ ...options, needWorker: (key) => ownWorker.start(key) });
   const { calls } = scopes;
   const postRules = { ...defaultPostRules, ...options.postRules };
   const webhookScope = (scope: Scope): WebhookScope => ({
@@ -66,16 +69,25 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   /** What is done for all workspaces is done by whoever runs the program, and kept with the first of them. */
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
   const atWork: AtWork = new Set();
-  const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, workerOptions?: WorkerOptions): Worker => {
-    const shared = { queue: store, agents: [...scopes.agents.keys()], data, closing, atWork, onWarning };
-    return new RunWorker({ ...shared, ...field }, workerOptions);
+  const makeWorker = (field: Pick<WorkerField, 'workspace' | 'scopeOf' | 'keepsAlive'>, given?: WorkerOptions) => {
+    const shared = { queue: store, agents: [...agents.keys()], data, closing, atWork, onWarning };
+    return new RunWorker({ ...shared, ...field, onBegin: (worker) => ownWorker.giveWayTo(worker) }, given);
   };
+  const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, given?: WorkerOptions): Worker =>
+    makeWorker({ ...field, keepsAlive: true }, given);
   const workerScopes = new Map<WorkspaceId, Scope>();
   const workerScope = (workspace: WorkspaceId): Scope => {
     const scope = workerScopes.get(workspace) ?? scopes.of({ workspace, member: 'local', role: 'admin' });
     workerScopes.set(workspace, scope);
     return scope;
   };
+  const ownWorker = new OwnWorker({
+    isWanted: isWorking && agents.size > 0,
+    atWork,
+    closing,
+    onWarning,
+    make: () => makeWorker({ scopeOf: workerScope, keepsAlive: false }),
+  });
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
     once: (request, work) => doOnce(scope, request, work),
     check: (verb) => check(scope, verb as Verb),

@@ -179,7 +179,7 @@ test("[IN1] a value of the wrong kind is reported in the caller's own terms", as
     'TOOL_INVALID: a tool without a name cannot be used: "namme"': () => defineTool(inKind({ namme: 'x' })),
     'TOOL_INVALID: the tool x cannot be used: input is not a schema, such as z.object({ … })': () =>
       defineTool(inKind({ name: 'x', execute: () => 1 })),
-    'INVALID_INPUT: expected a script as { name, steps }': () => defineScript(inKind({ name: 'x' })),
+    'INVALID_INPUT: expected a script as { steps }, with or without a name': () => defineScript(inKind({ name: 'x' })),
     'INVALID_INPUT: the append is not valid: messages.0: expected { role, content }': () =>
       session.append(inKind('hello')),
     'INVALID_INPUT: the input is not valid: expected text, or a list of parts': () =>

@@ -53,6 +53,7 @@ export interface ScopeOptions extends Settings {
   readonly agents: ReadonlyMap<string, Agent>;
   readonly spans?: Spans | undefined;
   readonly onAppended?: ((events: readonly SessionEvent[]) => void) | undefined;
+  readonly needWorker: Scope['needWorker'];
 }
 
 export interface Scopes {
@@ -86,6 +87,7 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     agents,
     spans = noSpans,
     onAppended = () => {},
+    needWorker,
   } = options;
   const { snapshots, timing } = settingsOf(options);
   const folds = new SessionFolds(store, snapshots, onWarning);
@@ -94,6 +96,7 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
   const shared = {
     store,
     queue: store,
+    needWorker,
     records: store,
     models,
     clock,

@@ -97,7 +97,7 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   // Input and runs
 
-  /** Stores the input and makes the run that will answer it. A worker takes it from there: without one, nothing happens. */
+  /** Stores the input and makes the run that will answer it. A worker takes it from there: the runtime's own, or another on the same store. */
   send(input: SendInput, options?: SendOptions): Promise<Run<Output>>;
   /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
   inputs(): Promise<readonly WaitingInput[]>;
@@ -227,6 +227,12 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
+  /** A run that may continue needs a worker. */
+  const thenWork = async <T>(resumed: Promise<T>): Promise<T> => {
+    const result = await resumed;
+    scope.needWorker(key);
+    return result;
+  };
   return scope.give<Session<OwnState, Json>>('session', {
     id,
     files: sessionFiles(scope, key),
@@ -249,21 +255,20 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     run: (wanted) => findRun(scope, key, wanted),
     cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
     answer: async (question, text) =>
-      move({
-        type: 'answer',
-        question: parseInput('the call', ToolCallId, question),
-        text: parseInput('the answer', Text.max(100_000), text),
-      }),
+      thenWork(
+        move({
+          type: 'answer',
+          question: parseInput('the call', ToolCallId, question),
+          text: parseInput('the answer', Text.max(100_000), text),
+        }),
+      ),
     approve: (approval) => answerApproval(scope, key, approval, { answer: 'approved' }),
     deny: (approval, reason) => answerApproval(scope, key, approval, { answer: 'denied', reason }),
-    handoff: (options) => handOver(scope, key, options),
-    limit: async (limits, options = {}) =>
-      limitSession(
-        scope,
-        key,
-        parseInput('the limits', Limits, limits),
-        parseInput('the options', WithReason, options).reason,
-      ),
+    handoff: (options) => thenWork(handOver(scope, key, options)),
+    limit: async (limits, options = {}) => {
+      const { reason } = parseInput('the options', WithReason, options);
+      await thenWork(limitSession(scope, key, parseInput('the limits', Limits, limits), reason));
+    },
     usage: () => usageOf(scope, key),
     previews: (listener) => scope.previews.listen(key, listener),
     update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
@@ -271,7 +276,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) => readContext(scope, key, options),
     pause: (options) => pauseSession(scope, key, options),
-    resume: () => resumeSession(scope, key),
+    resume: () => thenWork(resumeSession(scope, key)),
     close: async (options = {}) => {
       await move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) });
       await leaveFolder(scope, key);
@@ -319,7 +324,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     compact: (options) => compactSession(scope, key, options),
     recall: (wanted) => recallKey(scope, key, wanted),
     track: (tools, declarations) => wrapTools(trackCalls(declarations as ToolDeclarations), tools),
-    retry: (options) => retryTurn(scope, key, options),
+    retry: (options) => thenWork(retryTurn(scope, key, options)),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: (options) => rewindSession(scope, key, options),

@@ -9,7 +9,7 @@ import { pointerOf } from '../../schema/pointer.ts';
 import type { Limits } from '../../schema/run.ts';
 import type { OwnState } from '../../schema/state.ts';
 import { type JsonSchema, jsonSchemaOf } from '../ports/json-schema.ts';
-import type { ModelSettings } from '../ports/model.ts';
+import { type ModelSettings, modelName } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Summarize } from './context/compaction.ts';
 import type { StateProblem } from './state/state-change.ts';
@@ -28,15 +28,15 @@ export interface AgentDefinition<Own extends object = OwnState, Output = unknown
   /** The name of the agent: a letter, then letters, digits, `-` or `_`, 63 characters at most. */
   readonly name: string;
   /**
-   * A whole number from 1. Raise it when you change the agent. A session keeps the version that it was opened with,
+   * A whole number from 1, by default 1. Raise it when you change the agent; a change without that is reported once. A session keeps the version that it was opened with,
    * until `session.bind` gives it another.
    */
-  readonly version: number;
+  readonly version?: number;
   /** The instructions that the model reads before the conversation. */
   readonly instructions?: string;
   /**
-   * A name such as `anthropic/…` or `openai/…`, or a language model of the AI SDK. `session.send` needs one; a loop of
-   * your own does not.
+   * A name such as `anthropic/…` or `openai/…`, a script of `defineScript`, or a language model of the AI SDK.
+   * `session.send` needs one; a loop of your own does not.
    */
   readonly model?: string | object;
   /** The settings of each request to the model. */
@@ -94,6 +94,7 @@ export interface Agent<Own = unknown, Output = unknown> {
   readonly version: number;
   readonly instructions?: string | undefined;
   readonly model: unknown;
+  readonly modelName?: string | undefined;
   readonly settings: ModelSettings;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly output?: AnswerForm | undefined;
@@ -130,7 +131,7 @@ const policyFields: Record<keyof AgentPolicies, true> = { maxSteps: true, summar
 
 /** Validates without zod, because programs define agents at startup and loading the schemas would slow that down. */
 const definitionProblem = (definition: Partial<Record<string, unknown>>): string | undefined => {
-  const { name, version, instructions, settings = {}, policies = {} } = definition;
+  const { name, version = 1, instructions, settings = {}, policies = {} } = definition;
   if (typeof name !== 'string' || !namePattern.test(name)) {
     return 'name: expected a letter, then letters, digits, - or _, 63 characters at most';
   }
@@ -243,7 +244,7 @@ export const defineAgent = <Own extends object = OwnState, Output = string, Pars
 ): Agent<Own, Output> => {
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
-  const { name, version, instructions, state, migrate, model, settings = {}, policies = {} } = definition;
+  const { name, version = 1, instructions, state, migrate, model, settings = {}, policies = {} } = definition;
   if (jsonProblem(definition.initial ?? {})) throw invalid(name, 'its initial state is not JSON');
   const initial = deepFreeze(structuredClone(definition.initial ?? {})) as OwnState;
   const problems = state ? ownProblems(name, state, initial) : [];
@@ -259,6 +260,7 @@ export const defineAgent = <Own extends object = OwnState, Output = string, Pars
     version,
     instructions,
     model,
+    modelName: modelName(model),
     settings,
     tools,
     prepare: prepareOf(name, definition.prepare, tools),

@@ -4,6 +4,7 @@ import type { Actor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { lowestProvenance, type Provenance, pointerOf, type State } from '../../schema/state.ts';
 import { type Agent, agentName, isAgent } from './agent.ts';
+import { bindingOf } from './agent-digests.ts';
 import type { SessionFold } from './fold.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { ledgerProblems } from './runs/ledger-problems.ts';
@@ -62,7 +63,7 @@ export const decideBind = (
   const isSameSchema = bound?.schemaHash === schemaHash;
   if (isSameSchema && bound.agent.version === version) return [];
   const common = { actor, turn: fold.turn };
-  const binding: EventDraft = { type: 'agent.bound', payload: { agent: { name, version }, schemaHash }, ...common };
+  const binding: EventDraft = { type: 'agent.bound', payload: bindingOf(agent), ...common };
   if (isSameSchema) return [binding];
   const own = migrated(fold, agent);
   const migration = (draft: StateDraft): void => {

@@ -12,6 +12,7 @@ import {
   type State,
 } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
+import { bindingOf } from './agent-digests.ts';
 import type { SessionFold } from './fold.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { countChanges } from './state/file-entries.ts';
@@ -72,7 +73,7 @@ export const decideOpen = (
     drafts.push(made.draft);
   };
   if (agent && ref) {
-    drafts.push({ type: 'agent.bound', payload: { agent: ref, schemaHash: agent.schemaHash }, actor, turn: 0 });
+    drafts.push({ type: 'agent.bound', payload: bindingOf(agent), actor, turn: 0 });
     const initial = Object.entries(agent.initial);
     if (initial.length > 0) {
       const operations = initial.map(([id, value]) => ({ op: 'add', path: pointerOf('own', id), value }) as const);

@@ -18,10 +18,10 @@ const agent = defineAgent({ name: 'coder', version: 1, state: anything });
 const begin = async (agents: readonly Agent[] = [agent]) => {
   const database = newMemoryDatabase();
   const store = openMemoryStore(database);
-  const runtime = await openRuntime({ store, agents });
+  const runtime = await openRuntime({ store, agents, worker: false });
   const session = await runtime.sessions.open({ agent: agents[0] });
   const cold = async (): Promise<Session> =>
-    (await openRuntime({ store: openMemoryStore(database), agents })).sessions.get(session.id);
+    (await openRuntime({ store: openMemoryStore(database), agents, worker: false })).sessions.get(session.id);
   return { session, cold, store, runtime };
 };
 

@@ -39,6 +39,7 @@ const start = async (masterKey?: string): Promise<Opened> => {
   const data = await dataFolder();
   const open = async (key?: string): Promise<Runtime> => {
     const runtime = await openRuntime({
+      worker: false,
       store: openMemoryStore(database),
       data,
       ...(key !== undefined && { masterKey: key }),

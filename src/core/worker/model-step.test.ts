@@ -20,7 +20,7 @@ const appendsOf = async (...calls: readonly { tool: string; input: Json }[]) => 
   const agent = defineAgent({
     name: 'a',
     version: 1,
-    model: 'scripted/calls',
+    model: defineScript({ name: 'calls', steps: [{ calls }, { text: 'done' }] }),
     tools,
   });
   const runtime = await openRuntime({
@@ -32,7 +32,7 @@ const appendsOf = async (...calls: readonly { tool: string; input: Json }[]) => 
       },
     },
     agents: [agent],
-    models: { scripts: [defineScript({ name: 'calls', steps: [{ calls }, { text: 'done' }] })] },
+    worker: false,
   });
   await runtime.worker().start();
   const session = await runtime.sessions.open({ agent });

@@ -65,7 +65,7 @@ export class NextLook {
       if (isNeighbourGone()) this.wake();
     }, neighbourMs);
     watch.unref();
-    if (!this.#isWoken) await sleep(forMs, undefined, { signal: woken.signal }).catch(() => undefined);
+    if (!this.#isWoken) await sleep(forMs, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
     clearInterval(watch);
     this.#endRest = undefined;
     this.#isWoken = false;

@@ -21,6 +21,7 @@ import { driveRun } from './drive-run.ts';
 import { preparing } from './prepare-worktree.ts';
 import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
 import { tellCaller } from './tell-caller.ts';
+import { warnChangedAgent } from './warn-changed-agent.ts';
 
 /** Own writes wake us too, and are many. */
 const fenceMs = 50;
@@ -154,7 +155,8 @@ const driveWatched = async (hold: Hold, claimed: Claimed): Promise<Went> => {
 const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Promise<Went> => {
   const { scope, key } = hold;
   const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
-  if (!agent) return 'lacks-agent';
+  if (!seen.bound || !agent) return 'lacks-agent';
+  warnChangedAgent(scope, key, seen.bound, agent);
   hold.signal.throwIfAborted();
   const writer = new RunWriter(scope, key);
   let asked: Asked | undefined;

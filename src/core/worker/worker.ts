@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
-import { timerMs } from '../../schema/timer-limit.ts';
+import { longestTimerMs, timerMs } from '../../schema/timer-limit.ts';
 import { type AtWork, wasStopped } from '../engine/at-work.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
@@ -47,8 +47,12 @@ export interface WorkerField {
   /** Of the runtime. */
   readonly closing: AbortSignal;
   readonly atWork: AtWork;
+  /** Whether an idle worker keeps the process alive. A busy one always does. */
+  readonly keepsAlive: boolean;
   scopeOf(workspace: WorkspaceId): WorkAccess;
   onWarning(problem: unknown): void;
+  /** It begins to work. */
+  onBegin?(worker: RunWorker): void;
 }
 
 /** After something failed. */
@@ -92,6 +96,8 @@ export class RunWorker implements Worker {
   #loop: Promise<void> | undefined;
   /** It knows who it is. */
   #begun = Promise.withResolvers<void>();
+  /** Holds the process, or not. */
+  #awake: NodeJS.Timeout | undefined;
 
   constructor(field: WorkerField, options: WorkerOptions = {}) {
     this.#field = field;
@@ -119,6 +125,18 @@ export class RunWorker implements Worker {
     return { holds: this.#busy.size, concurrency, agents: this.#field.agents, isEnding: this.#isEnding() };
   }
 
+  /** Whether it works on sessions of every workspace. */
+  get servesAll(): boolean {
+    return this.#field.workspace === undefined && this.#options.session === undefined;
+  }
+
+  /** Whether it takes on the session. */
+  serves({ workspace, session }: SessionKey): boolean {
+    const { workspace: own = workspace } = this.#field;
+    const { session: only = session } = this.#options;
+    return own === workspace && only === session && !this.#isEnding();
+  }
+
   async drain({ forMs = defaultDrainMs }: { readonly forMs?: number | undefined } = {}): Promise<void> {
     this.#isDraining = true;
     this.#nextLook.wake();
@@ -143,6 +161,7 @@ export class RunWorker implements Worker {
     this.#stopping = new AbortController();
     this.#begun = Promise.withResolvers();
     atWork.add(this);
+    this.#field.onBegin?.(this);
     this.#loop = this.#work(untilIdle).finally(() => {
       atWork.delete(this);
       this.#loop = undefined;
@@ -162,8 +181,11 @@ export class RunWorker implements Worker {
       secondLook.refresh();
     });
     const { pollMs, leaseMs } = this.#options;
-    const heart = setInterval(() => void this.#leases.beat(), leaseMs / 3);
-    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), leaseMs / 30);
+    const heart = setInterval(() => void this.#leases.beat(), leaseMs / 3).unref();
+    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), leaseMs / 30).unref();
+    const awake = setInterval(() => {}, longestTimerMs);
+    this.#awake = awake;
+    this.#keepAlive();
     const lookMs = Math.min(pollMs, leaseMs / 3); // nobody tells when a lease lapses
     let failingSince: number | undefined;
     try {
@@ -184,11 +206,16 @@ export class RunWorker implements Worker {
       unwatch();
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
-      for (const timer of [heart, watchdog, secondLook]) clearTimeout(timer);
+      for (const timer of [heart, watchdog, secondLook, awake]) clearTimeout(timer);
       this.#nextLook.stop();
       await this.#leases.settle(); // a sign of life that comes after it has left would make it known again
       await queue.leave(this.#holder.worker).catch(onWarning);
     }
+  }
+
+  #keepAlive(): void {
+    if (this.#field.keepsAlive || this.#busy.size > 0) this.#awake?.ref();
+    else this.#awake?.unref();
   }
 
   #isEnding(): boolean {
@@ -285,9 +312,11 @@ export class RunWorker implements Worker {
       .then(() => this.#serve(held, isOurs))
       .finally(() => {
         if (this.#leases.drop(held)) this.#busy.delete(name);
+        this.#keepAlive();
         this.#nextLook.wake();
       });
     this.#busy.set(name, done);
+    this.#keepAlive();
   }
 
   /** Never fails: what went wrong is told, and the session is given back. */

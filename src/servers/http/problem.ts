@@ -38,6 +38,7 @@ export const statusOf: Record<ErrorCode, number> = {
   KEY_REUSED: 422,
   STATE_INVALID: 422,
   AGENT_INVALID: 422,
+  AGENT_CHANGED: 422,
   TOOL_INVALID: 422,
   BUNDLE_INVALID: 422,
   RATE_LIMITED: 429,

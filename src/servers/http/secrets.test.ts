@@ -48,17 +48,17 @@ test("[RED9] no vault value and no key appears in an answer, a stream, the log, 
       return { said: secrets.service, encoded: encodeURIComponent(secrets.service) };
     },
   });
-  const agent = defineAgent({
-    name: 'leaking',
-    version: 1,
-    model: 'scripted/leaking',
-    instructions: 'Leak.',
-    tools: [leak],
-  });
   const script = defineScript({
     name: 'leaking',
     everyTurn: true,
     steps: [{ calls: [{ tool: 'leak', input: {} }] }, { text: `It is ${value}.` }],
+  });
+  const agent = defineAgent({
+    name: 'leaking',
+    version: 1,
+    model: script,
+    instructions: 'Leak.',
+    tools: [leak],
   });
   const lines: string[] = [];
   const file = newSqliteFile();
@@ -73,7 +73,6 @@ test("[RED9] no vault value and no key appears in an answer, a stream, the log, 
     store: `sqlite:${file}`,
     masterKey,
     agents: [agent],
-    models: { scripts: [script] },
   });
   await json('/v1/secrets/service', { method: 'PUT', body: { value } });
   const { token, key } = await json('/v1/keys', { method: 'POST', body: { role: 'member' } });

@@ -197,8 +197,8 @@ const startWaiting = async (store?: RuntimeStore) => {
   const working = Promise.withResolvers<string>();
   const tool = defineTool({ name: 'wait', input: z.object({}), execute: () => working.promise });
   const script = defineScript({ name: 'slow', steps: [{ calls: [{ tool: 'wait', input: {} }] }, { text: 'Done.' }] });
-  const agent = defineAgent({ name: 'slow', version: 1, model: 'scripted/slow', tools: [tool] });
-  const server = await startTestServer({}, { agents: [agent], models: { scripts: [script] }, ...(store && { store }) });
+  const agent = defineAgent({ name: 'slow', version: 1, model: script, tools: [tool] });
+  const server = await startTestServer({}, { agents: [agent], ...(store && { store }) });
   const { json, ask } = server;
   const { token, key } = await json('/v1/keys', { method: 'POST', body: {} });
   const session = await openSession(server, { agent: { name: 'slow' } });

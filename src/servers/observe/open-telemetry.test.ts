@@ -39,7 +39,7 @@ test('[OBS3, OBS5] a run, each model call and each tool call is a span, correctl
     ]),
     tools: [shout, stumble],
   });
-  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], spans: tracing.spans });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false, spans: tracing.spans });
   await runtime.worker().start();
   const session = await runtime.sessions.open({ agent, title: hidden });
   const run = await session.send(hidden);
@@ -107,6 +107,7 @@ test('[OBS3] the spans of a failed model call and a failed run carry the type of
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [agent],
+    worker: false,
     spans: tracing.spans,
     timing: { modelBackoffMs: 1 },
   });

@@ -25,7 +25,22 @@ export const clusterAgent = (folder: string): Agent =>
   defineAgent({
     name: 'clerk',
     version: 1,
-    model: 'scripted/clerk',
+    model: defineScript({
+      name: 'clerk',
+      everyTurn: true,
+      steps: [
+        {
+          text: 'First I count and pay.',
+          calls: [
+            { tool: 'count', input: {} },
+            { tool: 'pay', input: {} },
+          ],
+        },
+        { when: { userMatches: 'note' }, calls: [{ tool: 'note', input: {} }] },
+        { text: 'Once more.', calls: [{ tool: 'pay', input: {} }] },
+        { text: 'All is done.' },
+      ],
+    }),
     tools: [
       defineTool({
         name: 'pay',
@@ -64,23 +79,5 @@ export const clusterAgent = (folder: string): Agent =>
   });
 
 export const clusterModels = {
-  scripts: [
-    defineScript({
-      name: 'clerk',
-      everyTurn: true,
-      steps: [
-        {
-          text: 'First I count and pay.',
-          calls: [
-            { tool: 'count', input: {} },
-            { tool: 'pay', input: {} },
-          ],
-        },
-        { when: { userMatches: 'note' }, calls: [{ tool: 'note', input: {} }] },
-        { text: 'Once more.', calls: [{ tool: 'pay', input: {} }] },
-        { text: 'All is done.' },
-      ],
-    }),
-  ],
   pause: (signal: AbortSignal) => sleep(wordMs, undefined, { signal }),
 };

@@ -64,7 +64,8 @@ const startCluster = async () => {
   const postgres = await startPostgres();
   onTestFinished(() => postgres.close());
   const store = await createOnlyDatabase(postgres);
-  const open = () => openRuntime({ store, agents: [clusterAgent(folder)], data: join(folder, 'auditor') });
+  const open = () =>
+    openRuntime({ store, agents: [clusterAgent(folder)], worker: false, data: join(folder, 'auditor') });
   const runtime = await open();
   const keys: string[] = [];
   for (const workspace of workspaces) {

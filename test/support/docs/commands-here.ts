@@ -38,6 +38,7 @@ class OpenFiles {
     const opening = this.#stores.get(file) ?? openSqliteStore({ file });
     this.#stores.set(file, opening);
     return openRuntime({
+      worker: false,
       data: dirname(file),
       ...options,
       store: overrideStore(await opening, { close: async () => {} }),

@@ -9,8 +9,7 @@ const ours = (name: string): string => new URL(`../../../src/cli/config/${name}`
 
 /** The built-in demo agent, but without its pauses between words. */
 const config = `import { demoAgent } from '${ours('demo-agent.ts')}';
-import { demoTour } from '${ours('demo-script.ts')}';
-export default { agents: [demoAgent], models: { scripts: [demoTour] } };
+export default { agents: [demoAgent] };
 `;
 
 const files: Readonly<Record<string, string>> = {

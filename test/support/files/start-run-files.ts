@@ -92,7 +92,7 @@ export const startRunFiles = async (
   const agent = defineAgent({
     name: 'tester',
     version: 1,
-    model: 'scripted/test',
+    model: defineScript({ name: 'test', everyTurn: true, steps }),
     tools: [
       defineTool({ name: 'act', input, execute }),
       defineTool({ name: 'repeat', input, effects: 'idempotent', execute }),
@@ -113,8 +113,8 @@ export const startRunFiles = async (
     const runtime = await openRuntime({
       store: place.address,
       agents: [agent],
+      worker: false,
       models: {
-        scripts: [defineScript({ name: 'test', everyTurn: true, steps })],
         providers: { hosted: { baseUrl: 'http://127.0.0.1:9', apiKey: providerKey } },
       },
       data: data ?? (await newFolder()),

@@ -24,6 +24,7 @@ export const startRuns = async (
   const runtime = await openRuntime({
     store: openMemoryStore(),
     agents: [defined],
+    worker: false,
     timing: { modelBackoffMs: 1 },
     ...options,
   });

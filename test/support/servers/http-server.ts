@@ -43,18 +43,18 @@ const echo = defineTool({
   execute: (input) => input,
 });
 
-export const testAgent = defineAgent({
-  name: 'tester',
-  version: 1,
-  model: 'scripted/tester',
-  instructions: 'Answer.',
-  tools: [echo],
-});
-
 const script = defineScript({
   name: 'tester',
   everyTurn: true,
   steps: [{ calls: [{ tool: 'echo', input: { text: 'hello' } }] }, { text: 'Done.' }],
+});
+
+export const testAgent = defineAgent({
+  name: 'tester',
+  version: 1,
+  model: script,
+  instructions: 'Answer.',
+  tools: [echo],
 });
 
 const keysFor = async (runtime: Runtime, workspace: string): Promise<Record<MemberRole, string>> => {
@@ -78,7 +78,7 @@ export const startTestServer = async (
   const runtime = await openRuntime({
     masterKey,
     agents: [testAgent],
-    models: { scripts: [script] },
+    worker: false,
     ...runtimeOptions,
     store,
   });

@@ -15,10 +15,10 @@ export const runtimePlace = async (kind: (typeof runtimeKinds)[number]): Promise
   if (kind === 'memory') {
     const database = newMemoryDatabase();
     return {
-      open: (options) => openRuntime({ ...options, store: openMemoryStore(database) }),
+      open: (options) => openRuntime({ worker: false, ...options, store: openMemoryStore(database) }),
       remove: async () => undefined,
     };
   }
   const place = await newStorePlace(kind);
-  return { open: (options) => openRuntime({ ...options, store: place.address }), remove: place.remove };
+  return { open: (options) => openRuntime({ worker: false, ...options, store: place.address }), remove: place.remove };
 };

@@ -11,7 +11,7 @@ const commandLine = (allowPrivate = true) => {
     callCli([...argv, '--store', 'memory'], {
       ...(columns !== undefined && { columns }),
       openRuntime: (options) =>
-        openRuntime({ ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
+        openRuntime({ worker: false, ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
     });
   const call = (...argv: readonly string[]) => callIn(undefined, ...argv);
   const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);

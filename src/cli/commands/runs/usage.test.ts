@@ -27,7 +27,12 @@ const agentAt = (name: string, usd: number | undefined) =>
 const start = async () => {
   const database = newMemoryDatabase();
   const agents = [agentAt('priced', 0.02), agentAt('unpriced', undefined)];
-  const runtime = await openRuntime({ store: openMemoryStore(database), agents, clock: { now: () => 1000 } });
+  const runtime = await openRuntime({
+    store: openMemoryStore(database),
+    agents,
+    worker: false,
+    clock: { now: () => 1000 },
+  });
   const unused = await runtime.sessions.open({ title: 'Not begun' });
   const unpriced = await runtime.sessions.open({ agent: agents[1], title: 'Without a price' });
   const priced = await runtime.sessions.open({ agent: agents[0], title: 'With a price' });

@@ -20,7 +20,7 @@ const worker: WorkerInfo = {
 const headOf = async (info: WorkerInfo) => {
   const { out } = await callCli(['workers', '--store', 'memory'], {
     openRuntime: async (options): Promise<Runtime> => {
-      const runtime = await openRuntime({ ...options, store: openMemoryStore() });
+      const runtime = await openRuntime({ worker: false, ...options, store: openMemoryStore() });
       return { ...runtime, as: (identity) => ({ ...runtime.as(identity), workers: async () => [info] }) };
     },
   });

@@ -5,14 +5,13 @@ import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
-import { demoTour } from '../../config/demo-script.ts';
 
 test('[CLI14] the columns of a log stay aligned, whatever the type and actor of an event', async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents: [demoAgent],
-    models: { scripts: [demoTour] },
+    worker: false,
   });
   onTestFinished(() => runtime.close());
   const session = await runtime.sessions.open({ agent: demoAgent });

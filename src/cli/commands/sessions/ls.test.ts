@@ -4,7 +4,6 @@ import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
-import { demoTour } from '../../config/demo-script.ts';
 import { displayWidth } from '../../terminal/display-width.ts';
 
 const start = async () => {
@@ -12,7 +11,7 @@ const start = async () => {
   const runtime = await openRuntime({
     store: openMemoryStore(database),
     agents: [demoAgent],
-    models: { scripts: [demoTour] },
+    worker: false,
   });
   const cli = (argv: readonly string[], columns = Number.POSITIVE_INFINITY) =>
     callCliOn(database, argv, { columns, now: () => 2_000_000_000_000 });

@@ -4,7 +4,6 @@ import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
-import { demoTour } from '../../config/demo-script.ts';
 import { displayWidth } from '../../terminal/display-width.ts';
 
 /**
@@ -13,8 +12,8 @@ import { displayWidth } from '../../terminal/display-width.ts';
  */
 const start = async (asked: string) => {
   const database = newMemoryDatabase();
-  const options = { agents: [demoAgent], models: { scripts: [demoTour] } };
-  const open = () => openRuntime({ ...options, store: openMemoryStore(database) });
+  const options = { agents: [demoAgent] };
+  const open = () => openRuntime({ worker: false, ...options, store: openMemoryStore(database) });
   const runtime = await open();
   const session = await runtime.sessions.open({ agent: demoAgent });
   const run = await session.send(asked);

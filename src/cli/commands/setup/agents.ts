@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { AgentInfo } from '../../../core/runtime/agents.ts';
 import type { Agent } from '../../config/config.ts';
-import { modelOf } from '../../config/model-of.ts';
 import { scriptNote } from '../../config/script-note.ts';
 import { defineCommand } from '../../parse/command.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
@@ -38,7 +37,7 @@ const aboutInfo = ({ name, version, model = '', tools }: AgentInfo) => ({
 const about = (agent: Agent) => ({
   name: agent.name,
   version: agent.version,
-  model: modelOf(agent),
+  model: agent.modelName ?? '',
   tools: [...agent.tools.keys()],
   cautions: cautionsOf(agent),
 });

@@ -128,6 +128,7 @@ export class Database {
       // Only for a silent server: a responsive server enforces the statement timeout itself.
       query_timeout: timerMs(statementTimeoutMs + connectTimeoutMs),
       idleTimeoutMillis: 30_000,
+      allowExitOnIdle: true,
     });
     // The pool drops a broken connection, and the statement in flight on it fails.
     this.#pool.on('error', ignore);

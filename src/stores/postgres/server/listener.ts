@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { connectionOptions } from './database.ts';
@@ -74,6 +75,7 @@ export class Listener {
     let asking: NodeJS.Timeout | undefined;
     try {
       await client.connect();
+      (client.connection.stream as Socket).unref(); // whoever waits for a hint keeps the process alive
       await listen();
       asking = setInterval(() => listen().then(onStanding, stop), keepAliveMs).unref();
       this.isListening = true;

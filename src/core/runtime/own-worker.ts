@@ -1,0 +1,44 @@
+import type { AtWork } from '../engine/at-work.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { RunWorker } from '../worker/worker.ts';
+
+export interface OwnWorkerOptions {
+  /** False where the program wants none. */
+  readonly isWanted: boolean;
+  /** All that is at work in the runtime, also for the program. */
+  readonly atWork: AtWork;
+  readonly closing: AbortSignal;
+  make(): RunWorker;
+  onWarning(problem: unknown): void;
+}
+
+/** The worker that a runtime starts by itself, once somebody needs one. */
+export class OwnWorker {
+  readonly #options: OwnWorkerOptions;
+  #worker: RunWorker | undefined;
+
+  constructor(options: OwnWorkerOptions) {
+    this.#options = options;
+  }
+
+  /** Starts it, unless it is at work already or a worker of the program serves the session. */
+  start(key: SessionKey): void {
+    const { isWanted, atWork, closing, make, onWarning } = this.#options;
+    if (!isWanted || closing.aborted || this.#worker) return;
+    if ([...atWork].some((each) => each instanceof RunWorker && each.serves(key))) return;
+    const worker = make();
+    this.#worker = worker;
+    worker.start().catch((problem) => {
+      if (this.#worker === worker) this.#worker = undefined;
+      if (!closing.aborted) onWarning(problem);
+    });
+  }
+
+  /** Leaves the work to a worker that the program starts, if that one serves every session. */
+  giveWayTo(other: RunWorker): void {
+    const worker = this.#worker;
+    if (!worker || worker === other || !other.servesAll) return;
+    this.#worker = undefined;
+    worker.drain().catch(this.#options.onWarning);
+  }
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../tools/define-tool.ts';
+import { defineShellTool } from '../../tools/index.ts';
+import { type AgentDefinition, defineAgent } from './agent.ts';
+import { bindingOf, changedParts } from './agent-digests.ts';
+
+const search = (description: string) =>
+  defineTool({ name: 'search', description, input: z.object({}), execute: () => 1 });
+
+const agent = (change: Partial<AgentDefinition> = {}) =>
+  defineAgent({ name: 'coder', model: 'openai/a', instructions: 'Code.', tools: [search('Searches.')], ...change });
+
+const changedBy = (change: Partial<AgentDefinition>) => changedParts(bindingOf(agent()), agent(change));
+
+test.each<[Partial<AgentDefinition>, readonly string[]]>([
+  [{}, []],
+  [{ instructions: 'Code well.' }, ['instructions']],
+  [{ model: 'openai/b' }, ['model']],
+  [{ settings: { temperature: 1 } }, ['settings']],
+  [{ output: z.object({ done: z.boolean() }) }, ['output']],
+  [{ policies: { maxSteps: 2 } }, ['policies']],
+  [{ policies: { budget: { tokens: 9 } } }, ['policies']],
+  [{ state: z.record(z.string(), z.number()) }, ['state']],
+  [{ tools: [search('Finds.')] }, ['tools.search']],
+  [{ tools: [] }, ['tools.search']],
+  [{ instructions: 'x', tools: [search('Finds.')] }, ['instructions', 'tools.search']],
+])('[AGT4] a definition with %j differs in %j', (change, parts) => {
+  expect(changedBy(change)).toEqual(parts);
+});
+
+test('[AGT4] a description that depends on the host is no part of the definition', () => {
+  const [here, elsewhere] = [defineShellTool({ sandbox: 'off' }), defineShellTool({ sandbox: 'required' })];
+  expect(here.description).not.toBe(elsewhere.description);
+  expect(changedParts(bindingOf(agent({ tools: [here] })), agent({ tools: [elsewhere] }))).toEqual([]);
+});
+
+test('[AGT5] more than 100 tools have one digest together, and a long list of changes is cut', () => {
+  const tools = (count: number, description: string) =>
+    Array.from({ length: count }, (_, n) => ({ ...search(description), name: `search-${n}` }));
+  const many = agent({ tools: tools(101, 'Searches.') });
+  expect(Object.keys(bindingOf(many).digests!)).toEqual(['instructions', 'model', 'settings', 'policies', 'tools']);
+  expect(changedParts(bindingOf(many), agent({ tools: tools(101, 'Finds.') }))).toEqual(['tools']);
+  const changed = changedParts(bindingOf(agent({ tools: tools(100, 'a') })), agent({ tools: tools(100, 'b') }));
+  expect(changed).toHaveLength(11);
+  expect(changed.at(-1)).toBe('90 more');
+});
+
+test('[AGT4] a binding without digests, as earlier ones are, differs in nothing', () => {
+  const { digests: _, ...earlier } = bindingOf(agent());
+  expect(changedParts(earlier, agent({ instructions: 'x' }))).toEqual([]);
+});

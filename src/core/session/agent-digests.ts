@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto';
+import type { PayloadOf } from '../../schema/event.ts';
+import type { Tool } from '../ports/tool.ts';
+import type { Agent } from './agent.ts';
+
+/** An agent with more tools has one digest for all of them, so that the record stays small. */
+const maxTools = 100;
+const maxNamed = 10;
+
+const digest = (content: unknown): string => hash('sha256', JSON.stringify(content) ?? '', 'hex').slice(0, 16);
+
+/** A description that is computed tells of the host too, so it is not part of what the author wrote. */
+const writtenDescription = (tool: Tool): unknown => Object.getOwnPropertyDescriptor(tool, 'description')?.value;
+
+const toolContent = (tool: Tool): unknown => [writtenDescription(tool), tool.inputSchema, tool.effects];
+
+const toolDigests = (tools: Agent['tools']): Record<string, string> => {
+  const contents = [...tools].map(([name, tool]) => [`tools.${name}`, toolContent(tool)] as const);
+  if (contents.length > maxTools) return { tools: digest(contents) };
+  return Object.fromEntries(contents.map(([part, content]) => [part, digest(content)]));
+};
+
+const computed = new WeakMap<Agent, Readonly<Record<string, string>>>();
+
+/** A digest for each part of an agent but its state schema, which has a hash of its own. A part that is not defined has none. */
+export const digestsOf = (agent: Agent): Readonly<Record<string, string>> => {
+  const known = computed.get(agent);
+  if (known) return known;
+  const { instructions, modelName: model, settings, output, prepare, maxSteps, budget, summarize } = agent;
+  const parts = {
+    instructions,
+    model,
+    settings,
+    output: output?.schema,
+    prepare: prepare?.command,
+    policies: { maxSteps, budget, summarize: summarize !== undefined },
+  };
+  const defined = Object.entries(parts).filter(([, content]) => content !== undefined);
+  const digests = {
+    ...Object.fromEntries(defined.map(([part, content]) => [part, digest(content)])),
+    ...toolDigests(agent.tools),
+  };
+  computed.set(agent, digests);
+  return digests;
+};
+
+/** The payload that binds a session to the agent as it is now. */
+export const bindingOf = (agent: Agent): PayloadOf<'agent.bound'> => ({
+  agent: { name: agent.name, version: agent.version },
+  schemaHash: agent.schemaHash,
+  digests: { ...digestsOf(agent) },
+});
+
+/** What differs between the agent and the binding of a session, by name; empty where the binding has no digests. */
+export const changedParts = ({ schemaHash, digests }: PayloadOf<'agent.bound'>, agent: Agent): readonly string[] => {
+  if (!digests) return [];
+  const now = digestsOf(agent);
+  const parts = [...new Set([...Object.keys(digests), ...Object.keys(now)])].filter(
+    (part) => digests[part] !== now[part],
+  );
+  const changed = schemaHash === agent.schemaHash ? parts : ['state', ...parts];
+  return changed.length > maxNamed ? [...changed.slice(0, maxNamed), `${changed.length - maxNamed} more`] : changed;
+};
