@@ -122,7 +122,8 @@ describe('an adoption', () => {
         await set(branch, { f: `theirs ${number}`, number });
         return (await session.adopt(branch)).conflicts[0]?.base;
       };
-      for (let number = 2; number <= 33; number++) expect([number, await baseAfterAdoption(number)]).toEqual([number, 2]);
+      for (let number = 2; number <= 33; number++)
+        expect([number, await baseAfterAdoption(number)]).toEqual([number, 2]);
       expect(await baseAfterAdoption(34)).toBe(1);
     });
 

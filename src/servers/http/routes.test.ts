@@ -60,7 +60,7 @@ test('[HTTP1] an input starts a run that can be read, awaited and followed', asy
   expect((await json('/v1/agents')).agents).toMatchObject([{ name: 'tester', tools: [{ name: 'echo' }] }]);
 });
 
-test('[HTTP1] the state can be read by ETag, patched, compared and reverted', async () => {
+test('[HTTP1, HTTP19] the state can be read by ETag, patched, compared and reverted', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server);
