@@ -264,7 +264,7 @@ test('[HTTP16] an internal error is answered with nothing but the request id und
   );
   const answer = await ask('/v1/sessions');
   const request = expect.stringMatching(/^\S+$/);
-  const body = await answer.json();
+  const body = (await answer.json()) as { readonly request: string };
   expect([answer.status, body]).toEqual([
     500,
     {
