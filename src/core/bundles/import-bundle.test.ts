@@ -7,7 +7,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bundleBomb, mebibyte } from '../../../test/support/stores/bundle-bomb.ts';
 import { madeBundle } from '../../../test/support/stores/made-bundle.ts';
 import { openRuntime } from '../../runtime.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
+import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import { payloadDigest } from '../session/events/chain.ts';
 
 const exported = async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
@@ -152,6 +155,26 @@ describe('an import', () => {
     expect((await copies.import(source(commits.bytes), { maxCommitBytes: 4000 })).sessions).toHaveLength(1);
     await expect(copies.import(source(bundle), { maxBytes: 0 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
     expect((await copies.import(source(bundle), { maxBytes: length })).sessions).toHaveLength(1);
+    await runtime.close();
+  });
+
+  test('[BUN9, HASH3] takes redacted payloads as they are', async () => {
+    const database = newMemoryDatabase();
+    const runtime = await openRuntime({ store: openMemoryStore(database) });
+    const session = await runtime.sessions.open();
+    await session.append({ role: 'user', content: 'hello' });
+    const { events } = database.workspaces.get('local' as WorkspaceId)!.sessions.get(session.id)!;
+    const event = events.get(2)!;
+    if (event.body.kind !== 'bytes') throw new Error('expected bytes');
+    const body = { kind: 'redacted', digest: payloadDigest(event.body.salt, event.body.bytes) } as const;
+    events.set(2, { ...event, body });
+    const copies = runtime.as({ workspace: 'copy', member: 'ann', role: 'admin' }).sessions;
+    expect(await copies.import(session.export())).toMatchObject({ sessions: [{ session: session.id, added: 2 }] });
+    const verified = await (await copies.get(session.id)).verify();
+    expect(verified).toMatchObject({ ok: true, events: 2 });
+    expect(verified).toEqual(await session.verify());
+    const copied = database.workspaces.get('copy' as WorkspaceId)!.sessions.get(session.id)!.events;
+    expect(copied.get(2)!.body.kind).toBe('redacted');
     await runtime.close();
   });
 
