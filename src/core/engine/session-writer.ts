@@ -105,7 +105,9 @@ const appendDecision = async (
   return { conflict };
 };
 
-/** The one writer path: decides on a fold, appends on its head or as a fact, and retries while other writers conflict. */
+/**
+ * The one writer path. Decides on a fold, appends on its head or as a fact, and retries while other writers conflict.
+ */
 export const writeDecision = (scope: WriteAccess, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
   retryConflicts(key, async (attempt) => {
     const reading = await write.read(attempt.attempt);
