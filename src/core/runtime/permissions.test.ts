@@ -120,7 +120,7 @@ describe('permissions', () => {
     expect(answers).not.toContain('the words within');
     const refused = expect.objectContaining({
       code: 'FORBIDDEN',
-      message: expect.stringContaining('of the area files'),
+      message: expect.stringContaining('to the area files'),
     });
     expect(() => theirs.export()).toThrow(refused);
     expect(() => scoped.sessions.export([branch.id])).toThrow(refused);
