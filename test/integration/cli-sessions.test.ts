@@ -180,7 +180,7 @@ test('[CLI11] a rejection says what to do next, in terms of the command line', a
     [['append', id, ''], 'INVALID_INPUT: the text is empty: give some text to append'],
     [
       ['recall', id, 'fact:x'],
-      'POINT_NOT_FOUND: there is nothing to recall under "fact:x": try facts, which has them all',
+      'POINT_NOT_FOUND: there is nothing to recall under "fact:x": try facts, which returns all of them',
     ],
     [
       ['fork', id, '--at', 'seq:0'],

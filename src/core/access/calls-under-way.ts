@@ -1,4 +1,4 @@
-/** What callers of a runtime still wait for. */
+/** The calls in flight on a runtime. */
 export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>();
   readonly #closing: AbortSignal;
@@ -7,7 +7,10 @@ export class CallsUnderWay {
     this.#closing = closing;
   }
 
-  /** Counts the call that this is the result of, until it has ended. Once the runtime closes, no more are counted: a caller who never stops would keep it open. */
+  /**
+   * Counts a call by its result until it settles. Once the runtime closes, new calls are not counted: a caller that
+   * keeps calling would keep the runtime open.
+   */
   count<T>(result: T): T {
     if (!(result instanceof Promise) || this.#closing.aborted) return result;
     const done = () => this.#calls.delete(result);

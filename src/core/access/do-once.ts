@@ -9,12 +9,12 @@ export type OnceScope = Pick<RecordAccess & CallerAccess, 'records' | 'workspace
 
 export interface OnceRequest {
   readonly key: string;
-  /** What is asked for, in words of the caller: the same key must come with the same. */
+  /** Names the operation. A repeated key must come with an equal `of` and `body`. */
   readonly of: string;
   readonly body: Json;
 }
 
-/** An answer as it is kept: absent while somebody works on it, and when it was never known. */
+/** A stored answer. It is absent while the work is in progress, and if the outcome is unknown. */
 interface Kept {
   readonly bodyHash: string;
   readonly answer?: Json;
@@ -23,7 +23,7 @@ interface Kept {
 const keptForMs = 24 * 3_600_000;
 const removedAtOnce = 20;
 
-/** After these it is not known whether it was done. */
+/** After these errors it is unknown whether the work was done. */
 const isOpen = (error: unknown): boolean =>
   !isPerdureError(error) || isPerdureError(error, 'STORE_UNAVAILABLE') || isPerdureError(error, 'RUNTIME_CLOSED');
 
@@ -32,13 +32,13 @@ const answerOf = ({ body }: StoredRecord, bodyHash: string): Json => {
   if (kept.bodyHash !== bodyHash) {
     throw new PerdureError(
       'KEY_REUSED',
-      'this idempotency key was used for something else: take a new key for a new request',
+      'this idempotency key was already used for a different request: use a new key',
     );
   }
   if (kept.answer !== undefined) return kept.answer;
   throw new PerdureError(
     'KEY_IN_USE',
-    'what came with this idempotency key is being done, or it is not known how it ended: look whether it was done, and take a new key if it was not',
+    'the request with this idempotency key is in progress, or its outcome is unknown: check whether it was done, and use a new key if it was not',
   );
 };
 
@@ -49,7 +49,7 @@ const removeOld = async ({ records, workspace, clock }: OnceScope): Promise<void
   }
 };
 
-/** Does something once under a key of this member, and gives the first answer to who asks again within a day. */
+/** Does the work once per member and key. A repeated request gets the first answer for a day. */
 export const doOnce = async <Answer extends Json>(
   scope: OnceScope,
   { key, of, body }: OnceRequest,

@@ -5,60 +5,63 @@ import { isAtLeast } from '../../schema/member-roles.ts';
 import type { Caller, GiveHandle } from '../engine/scope.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 
-/** What a verb takes. */
+/** What a verb requires of its caller. */
 export interface Permission {
   readonly role: MemberRole;
-  /** A key must not leave out any of them; without one, a key of any area will do. */
+  /** A key that is limited to areas must include all of these. Without any, every key is enough. */
   readonly areas?: readonly Area[] | undefined;
-  /** Whom to ask where the role alone does not decide; without it, anybody who has the role. */
+  /** Whom a rejected caller should ask, if the role alone does not decide. By default any member with the role. */
   readonly whom?: string | undefined;
-  /** Kept in the audit log whatever its role; those that take more than a member are in any case. */
+  /** Audited whatever its role. A verb that requires more than the role `member` is always audited. */
   readonly isAudited?: true | undefined;
-  /** Its answer is no promise: a refusal is thrown at once. */
+  /** Returns no promise, so that a rejection is thrown synchronously. */
   readonly isDirect?: true | undefined;
 }
 
 export type PermissionTable = Readonly<Record<string, Readonly<Record<string, Permission>>>>;
 
-/** Keeps what was asked before the work, and how it ended. */
+/** Records the call before the work, and its outcome afterwards. */
 export type Audited = <T>(verb: string, target: string | undefined, work: () => Promise<T>) => Promise<T>;
 
 const forbidden = (verb: string, message: string, details: object): PerdureError =>
   new PerdureError('FORBIDDEN', message, { details: { verb, ...details } });
 
 export const refusalOf = (caller: Caller, verb: string, permission: Permission): PerdureError | undefined => {
-  const { role, areas = [], whom = 'somebody who has it' } = permission;
+  const { role, areas = [], whom = 'a member who has it' } = permission;
   if (!isAtLeast(caller.role, role)) {
-    const message = `${verb} takes the role ${role}, and ${caller.member} acts as ${caller.role}: ask ${whom}`;
+    const message = `${verb} requires the role ${role}, and ${caller.member} acts as ${caller.role}: ask ${whom}`;
     return forbidden(verb, message, { needs: role, role: caller.role });
   }
   const area = areas.find((each) => caller.areas?.includes(each) === false);
   if (!area || !caller.areas) return undefined;
-  const message = `${verb} is of the area ${area}, and the key is limited to ${caller.areas.join(', ')}: use another key`;
+  const message = `${verb} belongs to the area ${area}, and the key is limited to ${caller.areas.join(', ')}: use another key`;
   return forbidden(verb, message, { area, areas: caller.areas });
 };
 
 export const isAudited = (permission: Permission): boolean =>
   permission.isAudited === true || isAtLeast(permission.role, 'approver');
 
-/** What a verb is asked of comes first, by its name or in a field of it. */
+/** The target of a verb is its first argument, or the field `id` or `member` of it. */
 const targetOf = ([first]: readonly unknown[]): string | undefined => {
   const { id, member } = Object(first) as { readonly id?: unknown; readonly member?: unknown };
   const target = [first, id, member].find((each) => typeof each === 'string');
   return typeof target === 'string' ? target : undefined;
 };
 
-/** Options have few levels; what is deeper is no option of ours, and refused where it is looked at. */
+/** Options are never nested deeper than this. Deeper values are not copied, and validation rejects them. */
 const maxLevels = 8;
 
-/** What does something, such as a stream, has more than names and values. */
+/** Excludes objects with behaviour, such as streams, which must not be copied. */
 const isPlainData = (arg: unknown): arg is object =>
   typeof arg === 'object' &&
   arg !== null &&
   Object.getPrototypeOf(arg) === Object.prototype &&
   Object.getOwnPropertySymbols(arg).length === 0;
 
-/** What is asked for is done after it was written down: what the caller does with its options meanwhile changes nothing. */
+/**
+ * Copies the options, because the work starts only after the audit entry is written. The caller may change its objects
+ * meanwhile.
+ */
 const ownOptions = (arg: unknown, levels = maxLevels): unknown => {
   if (levels === 0) return arg;
   if (Array.isArray(arg)) return arg.map((item) => ownOptions(item, levels - 1));
@@ -68,7 +71,10 @@ const ownOptions = (arg: unknown, levels = maxLevels): unknown => {
 
 type Call = (...args: readonly unknown[]) => unknown;
 
-/** Wraps each method when it is read: a handle has dozens, and most live for one call. Checks the permission, audits, and counts the call as under way. */
+/**
+ * Checks the permission, audits the call, and counts it as in flight. Wraps a method only when it is read, because a
+ * handle has dozens and most handles live for one call.
+ */
 export const guardWith = (
   table: PermissionTable,
   caller: Caller,
@@ -96,12 +102,12 @@ export const guardWith = (
         if (typeof value !== 'function' || method in Object.prototype) return value;
         const verb = `${name}.${String(method)}`;
         const permission = table[name]?.[String(method)];
-        if (!permission) throw new Error(`${verb} has no permission`);
+        if (!permission) throw new Error(`${verb} is not in the permission table`);
         const call = guarded(verb, permission, value as Call);
         return (...args: readonly unknown[]) => calls.count(call(...args));
       },
     });
 };
 
-/** How a failure is told in the audit log. */
+/** The outcome that the audit log records for a failure. */
 export const outcomeOf = (error: unknown): string => (isPerdureError(error) ? error.code : 'DEFECT');

@@ -12,13 +12,13 @@ export const ParsedIdentity = z.strictObject({
   areas: z.array(Area).readonly().optional(),
 });
 
-/** Who somebody is, which is for the caller to know, or for `authenticate`. Without a role: `member`. */
+/** A caller, as the program vouches for it or as `authenticate` returns it. The default role is `member`. */
 export interface Identity {
   readonly workspace: string;
   readonly member: string;
   readonly role?: MemberRole | undefined;
   readonly profile?: Profile | undefined;
-  /** The id of the key by which they came, and what it is limited to. */
+  /** The id of the API key that was used, and the areas that it is limited to. */
   readonly key?: string | undefined;
   readonly areas?: readonly Area[] | undefined;
 }

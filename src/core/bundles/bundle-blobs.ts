@@ -8,17 +8,17 @@ import { type BundleLine, bundleInvalid, bundleTooLarge, maxBlobBytes } from './
 
 type Announced = Extract<BundleLine, { blob: unknown }>['blob'];
 
-/** What a tree would be on a disk. */
+/** The size of a tree if it were written to disk. */
 interface Extent {
   readonly entries: number;
   readonly pathChars: number;
 }
 
-/** Trees can name each other so that a few would fill any disk. */
+/** Limits the entries of a tree, because a few trees that name each other repeatedly could fill any disk. */
 const maxTreeEntries = 10_000_000;
 
 export interface BlobOptions {
-  /** Gives them as they are, to be put; without it they are only judged. */
+  /** Yields the blobs, so that they can be stored. Otherwise they are only checked. */
   readonly givesBlobs?: boolean | undefined;
   readonly maxTreeBytes?: number | undefined;
 }
@@ -26,12 +26,15 @@ export interface BlobOptions {
 interface Coming {
   readonly announced: Announced;
   readonly digest: Hash;
-  /** Of what is to be given or read; the rest passes by. */
+  /** The content of a blob that is yielded or decoded. Other content is only hashed. */
   readonly bytes: Uint8Array | undefined;
   left: number;
 }
 
-/** The blobs of a bundle as they come: whole, each once, and a tree after all that it names. Keeps only their hashes. */
+/**
+ * Checks the blobs of a bundle as they arrive: each is complete and comes once, and a tree comes after everything it
+ * names. Keeps only their hashes.
+ */
 export class BundleBlobs {
   readonly #givesBlobs: boolean;
   readonly #maxTreeBytes: number;
@@ -45,7 +48,7 @@ export class BundleBlobs {
     this.#maxTreeBytes = Math.min(maxTreeBytes, maxBlobBytes.tree);
   }
 
-  /** The pieces of this one come next. */
+  /** The pieces of this blob come next. Returns the blob if it is empty. */
   announce(announced: Announced): NewBlob | undefined {
     this.#refuseUnfinished();
     if (this.#isEnded) throw bundleInvalid(`the blob ${announced.hash} comes after the events`);
@@ -59,9 +62,9 @@ export class BundleBlobs {
     return this.#finish();
   }
 
-  /** The blob, when this was its last piece. */
+  /** Returns the blob if this was its last piece. */
   add(piece: string): NewBlob | undefined {
-    if (!this.#coming) throw bundleInvalid('it has bytes of no blob');
+    if (!this.#coming) throw bundleInvalid('it has a piece that belongs to no blob');
     const { announced, digest, bytes, left } = this.#coming;
     const added = Buffer.from(piece, 'base64');
     if (added.length === 0 || added.length > left) throw otherBytes(announced.hash);
@@ -71,20 +74,21 @@ export class BundleBlobs {
     return this.#finish();
   }
 
-  /** After the last; may be said again. */
+  /** Called after the last blob. May be called again. */
   end(): void {
     this.#refuseUnfinished();
     this.#isEnded = true;
   }
 
-  /** Why what an event names is not in the bundle. */
+  /** Why the bundle does not contain the blob that an event names. Undefined if it does. */
   problemOf(named: NamedBlob): string | undefined {
-    if (named.kind === 'tree') return this.#trees.has(named.hash) ? undefined : `the tree ${named.hash} is not in it`;
+    if (named.kind === 'tree')
+      return this.#trees.has(named.hash) ? undefined : `the tree ${named.hash} is not in the bundle`;
     return this.#contentProblem(named.hash, named.size);
   }
 
   #refuseUnfinished(): void {
-    if (this.#coming) throw bundleInvalid(`the blob ${this.#coming.announced.hash} is not whole`);
+    if (this.#coming) throw bundleInvalid(`the blob ${this.#coming.announced.hash} is incomplete`);
   }
 
   #finish(): NewBlob | undefined {
@@ -109,7 +113,7 @@ export class BundleBlobs {
     if (extent.pathChars > maxPathChars)
       throw bundleInvalid(`a path in the tree ${hash} is longer than ${maxPathChars}`);
     if (extent.entries > maxTreeEntries)
-      throw bundleInvalid(`the tree ${hash} stands for more than ${maxTreeEntries} files`);
+      throw bundleInvalid(`the tree ${hash} contains more than ${maxTreeEntries} files`);
     return extent;
   }
 
@@ -124,17 +128,17 @@ export class BundleBlobs {
   #contentProblem(hash: BlobHash, size: number): string | undefined {
     const known = this.#contents.get(hash);
     if (known === undefined) return `the content ${hash} is not in the bundle`;
-    return known === size ? undefined : `the content ${hash} has ${known} bytes and not ${size}`;
+    return known === size ? undefined : `the content ${hash} has ${known} bytes instead of ${size}`;
   }
 }
 
-const otherBytes = (hash: BlobHash) => bundleInvalid(`the blob ${hash} has other bytes than its hash says`);
+const otherBytes = (hash: BlobHash) => bundleInvalid(`the bytes of the blob ${hash} do not match its hash`);
 
 const treeOf = (hash: BlobHash, bytes: Uint8Array): Tree => {
   try {
     return decodeTree(bytes);
   } catch (error) {
     if (!isPerdureError(error, 'STORE_CORRUPT')) throw error;
-    throw bundleInvalid(`the tree ${hash} is none that we would write`, error);
+    throw bundleInvalid(`the tree ${hash} is malformed`, error);
   }
 };

@@ -8,17 +8,17 @@ import { maxContentBytes } from '../files/content-bytes.ts';
 import { maxPayloadBytes } from '../ports/store.ts';
 
 /*
- * A bundle is JSON lines, compressed with zstd: a header that names its sessions, parents before children; then every blob that their
- * events name, a tree after what it names, each with its pieces in base64; then for each session its events and its keys; then an end
- * with the SHA-256 of all lines before it. Payloads stand as the text that was hashed, in a string. Behind the compressed lines stands a
- * seal, the SHA-256 of their bytes.
+ * A bundle is JSON lines, compressed with zstd. A header names its sessions, parents before children. Then come all
+ * blobs that their events name, each with its pieces in base64, and a tree after everything it names. Then come the
+ * events and the keys of each session. The last line holds the SHA-256 of all lines before it. Payloads are strings
+ * with the exact text that was hashed. After the compressed lines comes a seal, the SHA-256 of their bytes.
  */
 export const bundleVersion = 3;
-/** An event whose payload is as large as any and has to be escaped byte for byte. */
+/** Fits an event with the largest payload, even if every byte has to be escaped. */
 export const maxLineBytes = 2 * maxPayloadBytes + 1024 * 1024;
-/** Of a folder with about a million files. */
+/** Fits a folder with about a million files. */
 export const maxTreeBytes = 128 * 1024 * 1024;
-/** What no release has written is nothing to make room for. */
+/** Larger blobs are rejected, because no release has written any. */
 export const maxBlobBytes = { content: maxContentBytes, tree: maxTreeBytes };
 
 export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
@@ -28,11 +28,11 @@ export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
     { cause },
   );
 
-/** For who reads from somebody else, and so within limits. */
+/** The error for a bundle that exceeds the limits of its reader, such as a server. */
 export const bundleTooLarge = (what: string, maxBytes: number): PerdureError =>
   new PerdureError(
     'PAYLOAD_TOO_LARGE',
-    `${what} has more than the ${maxBytes} bytes that are taken here, when it is decompressed; nothing was imported: export fewer sessions at once, or import it on the store itself, without --server`,
+    `${what} has more than ${maxBytes} bytes when decompressed, which is the limit here; nothing was imported: export fewer sessions at once, or import it on the store itself, without --server`,
     { details: { maxBytes } },
   );
 
@@ -49,7 +49,7 @@ const SessionEntry = z.strictObject({
 export const BundleHeader = z.strictObject({
   bundle: z.literal('perdure'),
   version: z.literal(bundleVersion),
-  // Up to the first that is wrong: what is told of each of millions would fill any memory.
+  // Stops at the first invalid entry, because an issue for each of millions of entries would exhaust memory.
   sessions: z.array(z.unknown()).transform((entries) => entries.map((entry) => SessionEntry.parse(entry))),
 });
 export type BundleHeader = z.infer<typeof BundleHeader>;
@@ -82,6 +82,6 @@ export const BundleLine = z.union([
 ]);
 export type BundleLine = z.infer<typeof BundleLine>;
 
-/** In no checksum itself, and so always this very text. */
+/** The end line is not covered by a checksum, so its text must be exactly this. */
 export const endLine = (lines: number, digest: Hash): string =>
   JSON.stringify({ end: { lines, sha256: digest.digest('hex') } });

@@ -8,7 +8,10 @@ import { ledgerProblems } from '../session/runs/ledger-problems.ts';
 import { tryDelta } from '../session/state/state-change.ts';
 import { bundleInvalid, bundleTooLarge } from './bundle-format.ts';
 
-/** A session of a bundle after an event. Undefined is what is not known: the event that tells was redacted, or is of a release to come. */
+/**
+ * A session of a bundle after an event. A field is undefined if the event that sets it was redacted or is from a later
+ * release.
+ */
 interface Place {
   readonly seq: number;
   readonly turn: number;
@@ -19,24 +22,27 @@ interface Place {
 
 const start: Place = { seq: 0, turn: 0, lastTurn: 0, messages: 0, state: emptyState };
 
-/** What a fork and a rewind repeat of the place that they go on from. */
-const refuseOther = ({ session, seq }: StoredEvent, place: Place, told: Partial<Place>): void => {
+/** Rejects a fork or rewind whose copied values differ from the place that it continues from. */
+const refuseOther = ({ session, seq }: StoredEvent, place: Place, copied: Partial<Place>): void => {
   const wrong = (['turn', 'lastTurn', 'messages'] as const).find(
-    (name) => told[name] !== undefined && place[name] !== undefined && told[name] !== place[name],
+    (name) => copied[name] !== undefined && place[name] !== undefined && copied[name] !== place[name],
   );
   if (wrong) {
-    throw bundleInvalid(`event ${seq} of ${session} tells ${told[wrong]} as ${wrong} where there were ${place[wrong]}`);
+    throw bundleInvalid(`event ${seq} of ${session} says that ${wrong} is ${copied[wrong]}, but it is ${place[wrong]}`);
   }
 };
 
 const stateAfter = (before: State, { session, seq }: StoredEvent, commit: PayloadOf<'state.committed'>): State => {
   const result = tryDelta(before, commit.delta);
   const [problem] = 'failed' in result ? [result.failed] : ledgerProblems(result.state, commit.delta);
-  if (problem) throw bundleInvalid(`event ${seq} of ${session} leads to no state: ${problem.path}: ${problem.message}`);
+  if (problem)
+    throw bundleInvalid(
+      `event ${seq} of ${session} cannot be applied to the state: ${problem.path}: ${problem.message}`,
+    );
   return (result as { readonly state: State }).state;
 };
 
-/** What cannot be read is refused by the store. */
+/** Undefined if the payload cannot be read. The store decides about such an event. */
 const payloadIfKnown = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> | undefined => {
   try {
     return decodePayload(event, type);
@@ -49,7 +55,10 @@ const payloadIfKnown = <T extends EventType>(event: StoredEvent, type: T): Paylo
 const isSame = (place: Place, change: Partial<Place>): boolean =>
   Object.entries(change).every(([name, value]) => place[name as keyof Place] === value);
 
-/** Follows the sessions of a bundle, as far as they can be read: a commit leads to a state, a fork and a rewind say what was there. */
+/**
+ * Folds the sessions of a bundle as far as they can be read. Checks that commits apply, and that forks and rewinds
+ * copied the right values.
+ */
 export class CopiedStates {
   readonly #places = new Map<SessionId, Place[]>();
   readonly #parents = new Map<SessionId, SessionCopy['parent']>();
@@ -101,10 +110,11 @@ export class CopiedStates {
     }
   }
 
-  /** A fork or a rewind may go back to any of their states: all are held. */
+  /** Limits the bytes of commits. All states stay in memory, because a fork or a rewind may go back to any of them. */
   #count({ body }: StoredEvent): void {
     if (body.kind === 'bytes') this.#commitBytes += body.bytes.length;
-    if (this.#commitBytes > this.#maxCommitBytes) throw bundleTooLarge('all that it commits', this.#maxCommitBytes);
+    if (this.#commitBytes > this.#maxCommitBytes)
+      throw bundleTooLarge('the total of its commits', this.#maxCommitBytes);
   }
 
   #at(session: SessionId, seq: number): Place {

@@ -14,7 +14,7 @@ const needsBytes = (): PerdureError =>
     'an import needs the bytes of a bundle: pass a stream of them, such as createReadStream(file)',
   );
 
-/** The next of them, or the end of the import: a source may keep it waiting. */
+/** The next item. Rejects when the signal aborts, because a source may take forever. */
 const nextOf = async <T>(items: AsyncIterator<T>, signal: AbortSignal | undefined): Promise<IteratorResult<T>> => {
   if (!signal) return items.next();
   const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
@@ -33,14 +33,14 @@ async function* bytesOf(bundle: AsyncIterable<unknown>, signal?: AbortSignal): A
       yield next.value;
     }
   } finally {
-    // Not waited for: a source that is slow to give its next bytes is as slow to end.
+    // Not awaited: a source that is slow to deliver its next bytes is as slow to end.
     chunks.return?.()?.catch(() => undefined);
   }
 }
 
 type Items = AsyncGenerator<BundleItem, void, void>;
 
-/** Puts the blobs, which come first, and gives the first copy. */
+/** Stores the blobs, which come first, and returns the first session copy. */
 const putBlobs = async ({ blobs }: FilesAccess, items: Items): Promise<SessionCopy | undefined> => {
   const uploads = new Uploads(blobs);
   for (let next = await items.next(); ; next = await items.next()) {
@@ -58,7 +58,7 @@ async function* copiesFrom(first: SessionCopy | undefined, items: Items): AsyncG
   for await (const item of items) if ('copy' in item) yield item.copy;
 }
 
-/** Reads and checks a bundle to its end, and keeps it to be read again. */
+/** Reads and checks a bundle to its end, and keeps its bytes to be read again. */
 export const checkBundle = async (
   bundle: AsyncIterable<Uint8Array>,
   options: ReadBundleOptions & ImportOptions = {},
@@ -77,8 +77,8 @@ export const checkBundle = async (
 };
 
 /**
- * A bundle is checked before anything is written: what it comes from may be slow, and the store's other writers
- * must not wait for it. Then come its blobs, which nobody sees before an event names them, and all events in one transaction.
+ * Checks the bundle before anything is written, because a slow source must not block other writers of the store. Then
+ * stores the blobs, which are invisible until an event names them. Then writes all events in one transaction.
  */
 export const importBundle = async (
   scope: FollowAccess & FilesAccess,

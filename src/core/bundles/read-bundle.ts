@@ -17,7 +17,7 @@ import { zstdMagic } from './zstd-frame.ts';
 const pieceEvents = 256;
 const pieceBytes = 4 * 1024 * 1024;
 
-/** More than any release has used, and the most that every reader of zstd is asked to hold (RFC 8878). */
+/** The largest window that RFC 8878 asks every decoder to support. No release has used a larger one. */
 const decompression = { params: { [constants.ZSTD_d_windowLogMax]: 23 } };
 
 const isCompressed = (start: Uint8Array): boolean => zstdMagic.equals(start.subarray(0, zstdMagic.length));
@@ -37,7 +37,7 @@ async function* whole(start: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
-/** Plain or compressed: the first bytes tell. */
+/** Accepts plain and compressed bundles, told apart by their first bytes. */
 async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const chunks = source[Symbol.asyncIterator]();
   try {
@@ -45,7 +45,7 @@ async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<
     const bytes = whole(start, chunks);
     yield* isCompressed(start) ? transformed(unsealed(bytes), createZstdDecompress(decompression)) : bytes;
   } finally {
-    // Not waited for: a source that is slow to give its next bytes is as slow to end.
+    // Not awaited: a source that is slow to deliver its next bytes is as slow to end.
     chunks.return?.()?.catch(() => undefined);
   }
 }
@@ -101,7 +101,9 @@ const storedEvent = ({ body, hash, ...rest }: Extract<BundleLine, { event: unkno
 
 type Link = { readonly seq: number; readonly hash: Uint8Array };
 
-/** Follows the chains of all sessions of a bundle while it is read; keeps only the hashes that children go on from. */
+/**
+ * Checks the hash chains of all sessions of a bundle as it is read. Keeps only the hashes that children continue from.
+ */
 class ChainCheck {
   readonly #header: BundleHeader;
   readonly #newest = new Map<SessionId, Link>();
@@ -134,11 +136,11 @@ class ChainCheck {
     if (this.#forkPoints.has(pointName(event))) this.#forkPoints.set(pointName(event), { seq, hash: event.hash });
   }
 
-  /** A key says where the events stand that it brought: an append that repeats it is answered with them. */
+  /** A key must name events of its session, because a repeated append is answered with them. */
   addKey(session: SessionId, { key, seq, count }: StoredKey): void {
     const { parent, seq: end } = this.entry(session);
     if (seq > (parent?.seq ?? 0) && seq + count - 1 <= end) return;
-    throw bundleInvalid(`the key ${key} of ${session} stands for events that it does not have`);
+    throw bundleInvalid(`the key ${key} of ${session} refers to events that the session does not have`);
   }
 
   finish(): void {
@@ -161,7 +163,7 @@ class ChainCheck {
 
 const pointName = ({ session, seq }: { session: SessionId; seq: number }): string => `${session}/${seq}`;
 
-/** Undefined for what was redacted, and for what a release to come will read. */
+/** Undefined for redacted events and for events of later releases. */
 const namedBy = (event: StoredEvent): NamedBlob | undefined => {
   if (event.body.kind !== 'bytes' || !isBlobEvent(event.type)) return undefined;
   try {
@@ -173,16 +175,19 @@ const namedBy = (event: StoredEvent): NamedBlob | undefined => {
 };
 
 export interface ReadBundleOptions extends BlobOptions {
-  /** Ends it, whatever is left to be read. */
+  /** Ends the reading, however much is left. */
   readonly signal?: AbortSignal | undefined;
-  /** Of all its lines: a few compressed bytes can stand for any number. */
+  /** Maximum bytes of all lines, because a few compressed bytes can expand to any size. */
   readonly maxBytes?: number | undefined;
 }
 
 export const importEnded = (): PerdureError =>
-  new PerdureError('RUNTIME_CLOSED', 'the import was ended, or its runtime closed: nothing was imported, import again');
+  new PerdureError(
+    'RUNTIME_CLOSED',
+    'the import was aborted, or its runtime closed: nothing was imported, import again',
+  );
 
-/** A blob, where they are wanted, or own events of a session; all blobs come first. */
+/** A blob, if blobs are requested, or a part of a session's own events. All blobs come first. */
 export type BundleItem = { readonly blob: NewBlob } | { readonly copy: SessionCopy };
 
 async function* itemsOf(
@@ -203,7 +208,7 @@ async function* itemsOf(
     bytes = 0;
   };
   for await (const line of lines) {
-    if (ended) throw bundleInvalid('something follows its end');
+    if (ended) throw bundleInvalid('it has data after its end');
     count += 1;
     if (!check) {
       check = new ChainCheck(parseLine(BundleHeader, line, count));
@@ -242,7 +247,10 @@ async function* itemsOf(
   yield* piece();
 }
 
-/** What is in a bundle, checked as it comes. A fault at its very end still throws: the import is one transaction and takes all back. */
+/**
+ * Yields the content of a bundle, checked as it is read. A fault at the very end still throws, and rolls back the
+ * whole import, which is one transaction.
+ */
 export async function* readBundle(
   source: AsyncIterable<Uint8Array>,
   options: ReadBundleOptions = {},

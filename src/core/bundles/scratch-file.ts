@@ -9,12 +9,12 @@ const scratchError = (cause: unknown, folder: string): PerdureError => {
   const full = code === 'ENOSPC' || code === 'EDQUOT';
   return new PerdureError(
     full ? 'STORE_FULL' : 'FILE_UNAVAILABLE',
-    `the folder for temporary files, ${folder}, cannot be written: ${message}; make room there, or name another in TMPDIR`,
+    `the folder for temporary files, ${folder}, cannot be written: ${message}; make room there, or set TMPDIR to another folder`,
     { details: { folder, errno: code }, cause },
   );
 };
 
-/** A file that has no name: whatever ends the process, nothing of it is left. */
+/** A temporary file without a name: however the process ends, nothing of the file is left. */
 export class ScratchFile {
   readonly #handle: FileHandle;
   readonly #folder: string;
@@ -36,7 +36,7 @@ export class ScratchFile {
     }
   }
 
-  /** What comes from the source, kept as it passes. */
+  /** Passes the bytes of the source through and stores them. */
   async *keep(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
     for await (const chunk of source) {
       await this.#handle.writeFile(chunk).catch((error) => {

@@ -13,7 +13,10 @@ const feed = async (source: AsyncIterable<Uint8Array | string>, transform: Duple
   }
 };
 
-/** What comes out of a transform when `source` is fed into it. A fault on either side ends the iteration with it; a reader may stop early. */
+/**
+ * Yields the output of a transform that is fed with `source`. A fault on either side ends the iteration with that
+ * error. A reader may stop early.
+ */
 export async function* transformed(
   source: AsyncIterable<Uint8Array | string>,
   transform: Duplex,
@@ -23,7 +26,7 @@ export async function* transformed(
   // The transform is destroyed with the same error, which the iteration below throws.
   feeding.catch(() => undefined);
   try {
-    // Left open at its end: the writing side may finish a moment later, and is waited for.
+    // Left open at its end, because the writing side may finish a moment later and is awaited below.
     yield* transform.iterator({ destroyOnReturn: false });
     await feeding;
   } finally {

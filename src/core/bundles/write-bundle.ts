@@ -15,7 +15,7 @@ import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobByte
 import { sealed } from './bundle-seal.ts';
 import { transformed } from './transformed.ts';
 
-/** So that no line is long. */
+/** Limits the length of a line. */
 const pieceBytes = 192 * 1024;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -25,7 +25,7 @@ interface Wanted {
   readonly seq: number;
 }
 
-/** The sessions and all their ancestors, parents first, each up to the last event that one of them needs. */
+/** The sessions and all their ancestors, parents first, each up to the last event that any of them needs. */
 const withAncestors = async (scope: LogAccess, ids: readonly SessionId[]): Promise<readonly Wanted[]> => {
   const wanted = new Map<SessionId, Wanted>();
   for (const id of ids) {
@@ -69,7 +69,7 @@ const eventLine = (event: StoredEvent): BundleLine => {
   };
 };
 
-/** A damaged log is not carried on: what a bundle holds has been verified. */
+/** A damaged log is not exported, so that every bundle holds verified events. */
 const damaged = (session: SessionId, seq: number, reason: string): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
@@ -99,7 +99,7 @@ function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array)
   if (bytes.length > maxBlobBytes[kind]) {
     throw new PerdureError(
       'PAYLOAD_TOO_LARGE',
-      `the blob ${hash} has ${bytes.length} bytes: a bundle takes ${maxBlobBytes[kind]}`,
+      `the blob ${hash} has ${bytes.length} bytes: a bundle can hold blobs of up to ${maxBlobBytes[kind]}`,
     );
   }
   yield { blob: { hash, kind, size: bytes.length } };
@@ -108,7 +108,7 @@ function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array)
   }
 }
 
-/** What the events of all sessions name, each once, a tree after what it names. */
+/** The blobs that the events of all sessions name, each once, and a tree after everything it names. */
 async function* namedLines(
   scope: LogAccess & FilesAccess,
   wanted: readonly Wanted[],

@@ -14,8 +14,8 @@ const isMagic = (bytes: Buffer): boolean => {
 };
 
 /**
- * Follows a zstd frame by its lengths (RFC 8878) to find its end: the decompressor passes over what comes after it. Node's compressor
- * may end with another frame that is empty.
+ * Finds the end of a zstd frame by its lengths (RFC 8878), because the decompressor ignores the bytes after it. Node's
+ * compressor may append another frame, which is empty.
  */
 export class ZstdFrame {
   #header = Buffer.alloc(0);
@@ -24,7 +24,7 @@ export class ZstdFrame {
   #place: 'frame' | 'block' = 'frame';
   #isFirst = true;
 
-  /** False when some of the bytes belong to something else. */
+  /** False if some of the bytes do not belong to the frame. */
   take(chunk: Uint8Array): boolean {
     for (let rest = chunk; rest.length > 0; ) {
       if (this.#skipBytes > 0) {

@@ -236,12 +236,12 @@ test('[CTX5] a fact and a part of the state are recalled by name, and an unknown
     ['foo', parts],
     ['constructor', parts],
     ['turn:7', 'there is no turn yet'],
-    ['call:x', 'give the id of a call'],
-    ['output:1', 'give the seq'],
+    ['call:x', 'use the id of a call'],
+    ['output:1', 'use the seq'],
     ['fact:x', 'try facts'],
     ['summary', 'nothing was compacted yet'],
   ] as const)
     await expect(session.recall(key)).rejects.toThrow(`there is nothing to recall under "${key}": ${advice}`);
   await session.append({ role: 'user', content: 'hello' });
-  await expect(session.recall('turn:7')).rejects.toThrow('"turn:7": give a turn up to 1');
+  await expect(session.recall('turn:7')).rejects.toThrow('"turn:7": use a turn up to 1');
 });

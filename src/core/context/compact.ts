@@ -8,9 +8,9 @@ import { parseInput } from '../session/events/event-codec.ts';
 import { messagesBackwards, type TranscriptEntry } from './transcript.ts';
 
 export interface CompactOptions {
-  /** How many turns at the end stay as they are. */
+  /** How many of the newest turns are not compacted. */
   readonly keepTurns?: number | undefined;
-  /** Without one, a summary that needs no model. */
+  /** By default a summary that needs no model. */
   readonly summarize?: Summarize | undefined;
 }
 
@@ -42,9 +42,9 @@ const entriesAfter = async (
 };
 
 /**
- * Puts a summary over the older turns. Nothing is deleted: the transcript keeps them, and `recall` brings any of them back. A summary takes
- * its time; when the session was rewound or compacted meanwhile, it fails with CONFLICT; of a run, by its epoch, when another has taken over,
- * with FENCED.
+ * Replaces the older turns in the context with a summary. The transcript keeps them, and `recall` brings any of them
+ * back. If the session is rewound or compacted during the summary, it fails with CONFLICT. With the `epoch` of a run,
+ * it fails with FENCED once another writer has taken over.
  */
 export const compactSession = async (
   scope: WriteAccess,

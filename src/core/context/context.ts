@@ -23,7 +23,7 @@ import { messagesOf } from './transcript.ts';
 export interface ContextOptions {
   readonly at?: Point | undefined;
   readonly maxTokens?: number | undefined;
-  /** In place of those of the agent that the session is bound to. */
+  /** Replaces the instructions of the agent that the session is bound to. */
   readonly instructions?: string | undefined;
 }
 
@@ -33,7 +33,10 @@ const Options = z.strictObject({
   instructions: Text.optional(),
 });
 
-/** The state as it was when the turn began: it stays the same within a turn, so that each request extends the one before. */
+/**
+ * The fold at the start of the turn. It stays the same within a turn, so that each request to the model extends the
+ * previous one.
+ */
 const atTurnStart = async (scope: LogAccess, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
   const known = scope.folds.beforeTurn(key, fold);
   if (known) return known;
@@ -41,7 +44,7 @@ const atTurnStart = async (scope: LogAccess, key: SessionKey, fold: SessionFold)
   return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
 };
 
-/** What a context is assembled from: the messages that may stand in it and what is said before them. */
+/** The parts of a context: the candidate messages, and the system text before them. */
 export interface ContextParts {
   readonly entries: readonly ContextEntry[];
   systemWithin(spare: number): string;
@@ -51,11 +54,14 @@ interface PartsOptions {
   readonly fold: SessionFold;
   readonly maxTokens: number;
   readonly instructions: string | undefined;
-  /** Up to the fold, when they were read before. */
+  /** The newest events up to the fold, if they were read already. */
   readonly newest?: NewestEvents | undefined;
 }
 
-/** The newest turn, and of those before as many as the budget and the newest compaction leave, long messages counted as if they were cut. */
+/**
+ * Reads the newest turn, and earlier turns as far as the budget and the newest compaction allow. Long messages count
+ * as if they were clipped.
+ */
 export const readContextParts = async (
   scope: LogAccess,
   key: SessionKey,

@@ -9,7 +9,7 @@ import { decodeEvent } from '../session/events/event-codec.ts';
 import { findCalls } from '../state/commits.ts';
 import { readTranscript, readTurns, type TranscriptEntry } from './transcript.ts';
 
-/** A call that only the journal tells of, with what went in and what came out. */
+/** A call that only the journal records, with its input and output. */
 export interface RecalledCall extends CallRecord {
   readonly input: Json;
   readonly output?: Json;
@@ -38,7 +38,7 @@ const trackedCall = async (scope: LogAccess, key: SessionKey, callId: string): P
   return { ...call!, input: called.payload.input, ...outcomeOf(ended) };
 };
 
-/** The messages that speak of it, or where none does, what the journal has. */
+/** The messages that mention the call, or its journal entry if there are none. */
 const recallCall = async (
   scope: LogAccess,
   key: SessionKey,
@@ -48,20 +48,23 @@ const recallCall = async (
   return entries.length > 0 ? entries : trackedCall(scope, key, callId);
 };
 
-/** What else could be asked for. */
+/** Suggests keys that can be recalled. */
 const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly string[] }): string => {
   const known: Readonly<Record<string, string>> = {
-    turn: turn > 0 ? `give a turn up to ${turn}` : 'there is no turn yet: send an input first',
-    call: 'give the id of a call in this session',
-    output: 'give the seq of an event tool.completed',
-    fact: 'try facts, which has them all',
+    turn: turn > 0 ? `use a turn up to ${turn}` : 'there is no turn yet: send an input first',
+    call: 'use the id of a call in this session',
+    output: 'use the seq of a tool.completed event',
+    fact: 'try facts, which returns all of them',
     summary: 'nothing was compacted yet; try turn:1',
   };
   const all = ['turn:3', 'turns:1-4', 'call:ID', 'output:SEQ', 'fact:KEY', 'summary', ...parts].join(', ');
   return Object.hasOwn(known, kind) ? known[kind]! : `try one of ${all}`;
 };
 
-/** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`, `summary`, or the name of a part of the state. */
+/**
+ * Recalls what was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`,
+ * `summary`, or the name of a part of the state.
+ */
 export const recallKey = async (
   scope: LogAccess,
   key: SessionKey,

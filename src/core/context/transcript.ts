@@ -16,7 +16,7 @@ export interface TranscriptEntry {
   readonly turn: number;
   readonly at: number;
   readonly actor: Actor;
-  /** The run that it belongs to, where a run and not a foreign loop wrote it. */
+  /** The run that wrote the message. Absent if a foreign loop wrote it. */
   readonly run?: RunId | undefined;
   readonly message: Message;
 }
@@ -32,7 +32,7 @@ export async function* messagesBackwards(
   yield* messagesOf(scope, key, end === head.seq ? head : await scope.folds.at(key, end));
 }
 
-/** The same of a fold, perhaps with the newest events up to it. */
+/** Like `messagesBackwards`, from a fold. `newest` are the newest events up to it, if they were read already. */
 export async function* messagesOf(
   scope: LogAccess,
   key: SessionKey,
@@ -58,7 +58,7 @@ export async function* messagesOf(
 
 export interface TranscriptOptions {
   readonly at?: Point | undefined;
-  /** Only the messages of so many turns, counted from the end. */
+  /** Limits the messages to this many turns, counted from the end. */
   readonly lastTurns?: number | undefined;
 }
 
@@ -80,7 +80,7 @@ export const readTranscript = async (
   return entries.reverse();
 };
 
-/** The messages of some turns of the live lineage, both inclusive. Turn 0 is what stands before the first. */
+/** The messages of a range of live turns, both ends inclusive. Turn 0 is everything before the first turn. */
 export const readTurns = async (
   scope: LogAccess,
   key: SessionKey,

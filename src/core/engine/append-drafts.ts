@@ -8,7 +8,7 @@ import { redactDraft } from '../session/redaction/redact-draft.ts';
 import type { Landed } from './landed.ts';
 import type { WriteAccess } from './scope.ts';
 
-/** The events as a reader would get them, without parsing again what was just written. */
+/** Builds the events as a reader would get them, without decoding the bytes that were just encoded. */
 const eventsOf = (key: SessionKey, drafts: readonly EventDraft[], { events }: Appended): readonly SessionEvent[] =>
   events.map((stored, index) => {
     const draft = drafts[index]!;
@@ -32,7 +32,7 @@ const refuseSecretKey = (redactor: Redactor, key: string | undefined): void => {
   if (key === undefined || redactor.text(key) === key) return;
   throw new PerdureError(
     'INVALID_INPUT',
-    'the idempotency key holds a secret, and keys are kept as they are: take another',
+    'the idempotency key contains a secret, and keys are stored unredacted: use another key',
   );
 };
 
@@ -43,13 +43,16 @@ const encodeAll = ([first, ...rest]: readonly EventDraft[]): readonly [NewEvent,
 
 export type Written = Landed | { readonly outcome: Exclude<AppendOutcome, Appended> };
 
-/** What a decision names of the fold that it was made on. */
+/** Binds an append to the head of the fold that it was decided on. */
 export const onTopOf = ({ seq, hash }: SessionFold): Pick<AppendRequest, 'onHead' | 'onHash'> => ({
   onHead: seq,
   onHash: hash,
 });
 
-/** The one way into a log: what is a secret here is taken out before anything is encoded, so that whoever folds the events sees what the log holds. */
+/**
+ * The only way into a log. Removes known secrets before anything is encoded, so that folds in memory match the stored
+ * log.
+ */
 export const appendDrafts = async (
   scope: WriteAccess,
   key: SessionKey,

@@ -7,11 +7,14 @@ import { sessionNotFound } from './session-folds.ts';
 export const keyReused = (key: SessionKey): PerdureError =>
   new PerdureError(
     'KEY_REUSED',
-    'this idempotency key was used for something else in this session: take a new key for a new request',
+    'this idempotency key was already used for a different request in this session: use a new key',
     { details: { ...key } },
   );
 
-/** The error for an append that did not land. `command` is the row of the lifecycle table that the append was bound to. */
+/**
+ * The error for an append that did not land. `command` is the row of the lifecycle table whose statuses the append
+ * required.
+ */
 export const appendRefusal = (
   key: SessionKey,
   outcome: Exclude<AppendOutcome, Appended>,
@@ -21,13 +24,15 @@ export const appendRefusal = (
     case 'missing':
       return sessionNotFound(key);
     case 'exists':
-      return new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
+      return new PerdureError('SESSION_EXISTS', `${key.session} already exists: open it again`, {
+        details: { ...key },
+      });
     case 'key-reused':
       return keyReused(key);
     case 'fenced':
       return new PerdureError(
         'FENCED',
-        `another writer has taken over ${key.session}: stop writing to it, or track the session anew`,
+        `another writer has taken over ${key.session}: stop writing to it, or track the session again`,
         { details: { ...key, epoch: outcome.epoch } },
       );
     case 'status':

@@ -6,7 +6,10 @@ import { decodeEvent } from '../session/events/event-codec.ts';
 
 const pageEvents = 256;
 
-/** Events that name blobs, page by page, with what they name; of one session its own. What was redacted names nothing any more. */
+/**
+ * Events that name blobs, page by page: those of the workspace, or only the own events of a session. Skips redacted
+ * events, because they no longer name a blob.
+ */
 export async function* readBlobEvents(
   store: Store,
   workspace: WorkspaceId,
@@ -23,7 +26,7 @@ export async function* readBlobEvents(
   }
 }
 
-/** What an event keeps, as far as no event before it does. */
+/** The blobs that an event keeps, without those that `reach` has already found for earlier events. */
 export async function* reachOf(reach: Reach, named: NamedBlob): AsyncGenerator<Reached, void, void> {
   if (named.kind === 'tree') yield* reach.below(named.hash);
   else if (reach.meet(named.hash)) yield { ...named, path: '' };

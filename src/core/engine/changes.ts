@@ -8,21 +8,21 @@ import { endAtOnce } from './end-at-once.ts';
 import { Following } from './events.ts';
 import type { FollowAccess, WriteAccess } from './scope.ts';
 
-/** `after` is a time of change in ms since 1970: what changed from then on is told first. */
+/** `after` is a time in ms since 1970. Sessions that changed at or after that time are reported first. */
 export type ChangesOptions = z.input<typeof Following>;
 
 export interface SessionChange {
   readonly session: SessionId;
   /** The seq of its newest event. */
   readonly head: number;
-  /** For who breaks off here: all that was not told yet has changed from then on. */
+  /** A reader that stops here can resume with this `after`: every change not yet reported happened at or after it. */
   readonly after: number;
 }
 
-/** What is kept for a reader; beyond it the listing is read. */
+/** Maximum sessions remembered for one reader. If more are pending, their changes are read from the listing. */
 const maxSessions = 10_000;
 
-/** The heads of sessions, in a bounded number: those that were set last. */
+/** Heads of the sessions that were set last, up to `maxSessions`. */
 class Heads {
   readonly #heads = new Map<SessionId, number>();
 
@@ -39,7 +39,10 @@ class Heads {
 
 type ChangesAccess = Pick<FollowAccess & WriteAccess, 'store' | 'workspace' | 'clock' | 'closing'>;
 
-/** Each session that changes from now on, or from `after` on, its newest head alone. */
+/**
+ * Yields each session that changes from now on, or since `after`. Several changes of a session may be reported as one,
+ * with its newest head.
+ */
 export const readChanges = (
   scope: ChangesAccess,
   options: ChangesOptions = {},
@@ -67,17 +70,17 @@ async function* followChanges(
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
   const bell = newDoorbell();
-  const told = new Heads();
-  const untold = new Map<SessionId, number>();
+  const reported = new Heads();
+  const pending = new Map<SessionId, number>();
   const now = (): number => Math.max(0, clock.now() - clockSkewMs);
-  let untoldFromMs = Math.min(after, now());
+  let pendingFromMs = Math.min(after, now());
   let listFromMs: number | undefined = after;
   const stopWatching = store.watchWorkspace(workspace, (session, head) => {
-    if (told.isAt(session, head)) return;
-    untold.set(session, Math.max(head, untold.get(session) ?? 0));
-    if (untold.size > maxSessions) {
-      untold.clear();
-      listFromMs = Math.min(listFromMs ?? Number.POSITIVE_INFINITY, untoldFromMs);
+    if (reported.isAt(session, head)) return;
+    pending.set(session, Math.max(head, pending.get(session) ?? 0));
+    if (pending.size > maxSessions) {
+      pending.clear();
+      listFromMs = Math.min(listFromMs ?? Number.POSITIVE_INFINITY, pendingFromMs);
     }
     bell.ring();
   });
@@ -88,8 +91,8 @@ async function* followChanges(
       for await (const { id, seq } of changedSince((...asked) => store.list(...asked), workspace, from))
         yield [id, seq];
     }
-    for (const change of untold) {
-      untold.delete(change[0]);
+    for (const change of pending) {
+      pending.delete(change[0]);
       yield change;
     }
   }
@@ -97,13 +100,13 @@ async function* followChanges(
   try {
     while (!ending.aborted) {
       for await (const [session, head] of waiting()) {
-        if (told.isAt(session, head)) continue;
-        told.set(session, head);
-        yield { session, head, after: untoldFromMs };
+        if (reported.isAt(session, head)) continue;
+        reported.set(session, head);
+        yield { session, head, after: pendingFromMs };
         if (ending.aborted) return;
       }
       if (listFromMs !== undefined) continue;
-      untoldFromMs = now();
+      pendingFromMs = now();
       await bell.rung();
     }
   } finally {

@@ -5,7 +5,7 @@ import type { SessionKey } from '../ports/store.ts';
 const maxAttempts = 20;
 const maxDelayMs = 50;
 
-/** Waits before the next attempt, not at all after the first. Jitter, so that lockstep retries cannot starve a writer. */
+/** Waits before the next attempt, except after the first. Jitter, so that lockstep retries cannot starve a writer. */
 export const backOff = (attempt: number): Promise<void> =>
   attempt === 0 ? Promise.resolve() : setTimeout(Math.random() * Math.min(2 ** attempt, maxDelayMs));
 
@@ -20,10 +20,10 @@ export interface Attempt {
   readonly isLast: boolean;
 }
 
-/** `conflict` is what the last attempt fails with, where that is not `tooManyConflicts`. */
+/** `conflict` is the error to throw after the last attempt, by default `tooManyConflicts`. */
 export type AttemptResult<T> = { readonly done: T } | { readonly conflict: PerdureError | undefined };
 
-/** Attempts again while other writers conflict, up to `maxAttempts` times. */
+/** Retries while other writers conflict, up to `maxAttempts` attempts. */
 export const retryConflicts = async <T>(
   key: SessionKey,
   work: (attempt: Attempt) => Promise<AttemptResult<T>>,

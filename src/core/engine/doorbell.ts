@@ -5,7 +5,7 @@ export interface Doorbell {
   rung(): Promise<void>;
 }
 
-/** Remembers that it was rung, so that a ring between reading and waiting is not lost. Whoever waits keeps the process alive. */
+/** Remembers a ring, so that one between reading and waiting is not lost. Waiting keeps the process alive. */
 export const newDoorbell = (): Doorbell => {
   let rang = false;
   let answer: (() => void) | undefined;

@@ -1,4 +1,6 @@
-/** A generator keeps a `return` waiting until the step that is under way ends; what this gives ends that step. */
+/**
+ * Makes `return` abort the current step of a generator. Otherwise `return` would wait until that step ends by itself.
+ */
 export const endAtOnce = <T>(
   signal: AbortSignal | undefined,
   generate: (ending: AbortSignal) => AsyncGenerator<T, void, void>,

@@ -12,30 +12,30 @@ import type { FollowAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 export interface EventsOptions {
-  /** Exclusive: where the reader is, an event that is there. 0 reads from the first event. */
+  /** Exclusive: the seq of an existing event. 0 reads from the first event. */
   readonly after?: number | undefined;
-  /** Ends there instead of at the newest event. */
+  /** Ends at this point instead of at the newest event. */
   readonly at?: Point | undefined;
-  /** Goes on with what is appended later, until the signal, the loop or the runtime ends it. */
+  /** Continues with events that are appended later, until the signal aborts, the loop ends or the runtime closes. */
   readonly follow?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What everyone who follows a log may say: where to go on from, and what ends it. */
+/** Options that every follower accepts: where to continue, and a signal that ends it. */
 export const Following = z.strictObject({
   after: z.int().nonnegative().optional(),
   signal: z.instanceof(AbortSignal).optional(),
 });
 const Options = Following.extend({ at: Point.optional(), follow: z.boolean().optional() }).refine(
   ({ at, follow }) => !at || !follow,
-  { error: 'at ends where follow goes on: leave out one' },
+  { error: 'at and follow exclude each other: pass only one of them' },
 );
 
 interface FollowOptions extends EventsOptions {
   readonly signal: AbortSignal;
 }
 
-/** Every event once and in order from the reader's own cursor. */
+/** Yields every event once and in order, from the reader's own cursor. */
 export const readEvents = (
   scope: FollowAccess,
   key: SessionKey,
@@ -45,7 +45,7 @@ export const readEvents = (
   return endAtOnce(asked.signal, (signal) => untilClosed(scope, key, { ...asked, signal }));
 };
 
-/** A runtime that closes meanwhile ends a follower without an error. */
+/** Ends a follower without an error if the runtime closes meanwhile. */
 async function* untilClosed(
   scope: FollowAccess,
   key: SessionKey,
@@ -60,7 +60,7 @@ async function* untilClosed(
   }
 }
 
-/** A wake-up only says when to look again. */
+/** A wake-up is only a hint to read again from the cursor. */
 async function* followEvents(
   scope: FollowAccess,
   key: SessionKey,

@@ -8,20 +8,23 @@ import { type SessionWrite, writeDecision } from './session-writer.ts';
 
 export interface ExecuteOptions {
   readonly idempotencyKey?: string | undefined;
-  /** What the caller asked for, in its own words: the same key must come with the same. */
+  /** The request as the caller made it. A repeated idempotency key must come with an equal body. */
   readonly body?: unknown;
-  /** Of the run that asks: refused with FENCED once another writer has taken over. */
+  /** The epoch of the run that writes. The write fails with FENCED once another writer has taken over. */
   readonly epoch?: number | undefined;
 }
 
-/** A command, or a function that makes it of the outline that it will be decided on; undefined when there is nothing to do. */
+/**
+ * A command, or a function that makes it from the outline that it will be decided on. The function returns undefined
+ * when there is nothing to do.
+ */
 export type CommandSource = SessionCommand | ((outline: SessionFold) => Promise<SessionCommand | undefined>);
 
-/** A result may need the head it was decided on. */
+/** Excludes tool results, because they may have to land on the head that they were decided on. */
 const isFact = (source: CommandSource): boolean =>
   'type' in source && source.type === 'append' && source.messages.every(({ role }) => role !== 'tool');
 
-/** Facts land at any head and wait for nobody; decisions about a session wait for each other. */
+/** Facts land at any head without waiting. Decisions about one session wait for each other. */
 export const execute = (
   scope: WriteAccess,
   key: SessionKey,
@@ -39,7 +42,7 @@ export const execute = (
       return { ...decision, ...('target' in command && { target: command.target }) };
     },
     epoch,
-    // At once: what the caller does with its objects later changes nothing.
+    // Hashed now, so that the caller may change its objects afterwards.
     idempotencyKey: idempotencyKey === undefined ? undefined : idempotencyKeyFor(idempotencyKey, actor, body),
   };
   const work = async () => (await writeDecision(scope, key, write)).events;

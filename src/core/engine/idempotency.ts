@@ -7,7 +7,7 @@ import { decodeEvent, decodeJson, encodeJson } from '../session/events/event-cod
 import { canonical } from '../session/events/input-hash.ts';
 import { keyReused } from './append-refusal.ts';
 
-/** A key belongs to one member: the same key of another member names another request. */
+/** A key belongs to one member: the same key from another member counts as a different request. */
 export const idempotencyKeyFor = (key: string, by: Actor, body: unknown): IdempotencyKey => ({
   key,
   bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson({ by, body: body ?? null })))), 'hex'),
@@ -16,7 +16,7 @@ export const idempotencyKeyFor = (key: string, by: Actor, body: unknown): Idempo
 const keyWithoutEvents = (key: SessionKey, seq: number): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
-    `event ${seq} of ${key.session}, which this idempotency key stands for, is missing; run \`perdure verify ${key.session}\``,
+    `event ${seq} of ${key.session}, which this idempotency key refers to, is missing; run \`perdure verify ${key.session}\``,
     {
       details: { ...key, seq },
     },
@@ -33,7 +33,7 @@ export const earlierEvents = async (
   return stored.map((event) => decodeEvent(key.workspace, event));
 };
 
-/** The answer that a repetition gets, whatever became of the session since; undefined when the key is new. */
+/** The events that answer a repeated key, whatever happened to the session since. Undefined if the key is new. */
 export const earlierAnswer = async (
   store: Store,
   key: SessionKey,

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Appended } from '../ports/store.ts';
 
-/** What landed, with the events as they stand in the log. */
+/** An append that landed, with its events as they are in the log. */
 export interface Landed {
   readonly outcome: Appended;
   readonly events: readonly SessionEvent[];

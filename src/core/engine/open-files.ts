@@ -18,54 +18,55 @@ import { keyOf, type LogAccess, type WorktreeAccess, type WriteAccess } from './
 
 const Place = Text.min(1).max(4096);
 
-/** What a session's files are at its beginning; nothing by default. */
+/** The initial files of a session. By default there are none. */
 export const FilesOption = z.union(
   [
     /** A copy of a folder. */
     z.strictObject({ from: Place }),
     /** A clone of a repository, at its default branch or at `ref`. */
     z.strictObject({ git: Place, ref: Text.min(1).max(500).optional() }),
-    /** The folder itself: the session works in it, and no other does meanwhile. */
+    /** The folder itself. The session works in it, and no other session may meanwhile. */
     z.strictObject({ cwd: Place }),
   ],
   { error: 'expected { from: FOLDER }, { git: REPOSITORY, ref? } or { cwd: FOLDER }' },
 );
 export type FilesOption = z.infer<typeof FilesOption>;
 
-/** Whoever opens and closes the file of a SQLite store takes away the locks that its process holds. */
+/**
+ * Rejects a folder that contains the file of a SQLite store. Opening and closing that file for a snapshot would
+ * release the locks that this process holds on it.
+ */
 const refuseStoreIn = async ({ storeFile }: WorktreeAccess, folder: string): Promise<void> => {
   const file = storeFile && (await realpath(storeFile));
   const way = file ? relative(folder, file).split(sep) : ['..'];
   if (way[0] === '..' || way.some((name) => isOwnName(name)) || isAbsolute(way.join(sep))) return;
-  throw new PerdureError(
-    'INVALID_INPUT',
-    `the store's own file lies in ${folder}: move it to ${folder}/${ownFolder}/`,
-    {
-      details: { folder, file },
-    },
-  );
+  throw new PerdureError('INVALID_INPUT', `the store's own file is in ${folder}: move it to ${folder}/${ownFolder}/`, {
+    details: { folder, file },
+  });
 };
 
 const folderAt = async (scope: WorktreeAccess, path: string): Promise<string> => {
   const folder = await realpath(resolve(path)).catch(({ code }: NodeJS.ErrnoException) => {
     if (code !== 'ENOENT') return undefined;
-    throw new PerdureError('FILE_NOT_FOUND', `there is no folder ${path}: name one that is there`, {
+    throw new PerdureError('FILE_NOT_FOUND', `there is no folder ${path}: name an existing folder`, {
       details: { path },
     });
   });
   if (folder && folder === dirname(folder)) {
-    throw new PerdureError('INVALID_INPUT', `${folder} is everything on this machine: name a folder of it`);
+    throw new PerdureError('INVALID_INPUT', `${folder} is the root of the file system: name a folder in it`);
   }
   if (folder && (await stat(folder)).isDirectory()) {
     await refuseStoreIn(scope, folder);
     return folder;
   }
-  throw new PerdureError('FILE_UNAVAILABLE', `${path} is not a folder that can be read`, { details: { path } });
+  throw new PerdureError('FILE_UNAVAILABLE', `${path} is not a readable folder: name one that this user can read`, {
+    details: { path },
+  });
 };
 
 type Origin = PayloadOf<'files.snapshotted'>['origin'];
 
-/** What is in a folder, in the store; and as the first snapshot of the session. */
+/** Stores the content of a folder, and makes the event of the session's first snapshot. */
 const snapshotOf = async (
   scope: WorktreeAccess & Pick<WriteAccess, 'actor'>,
   { folder, cacheFile }: { readonly folder: string } & Cached,
@@ -82,13 +83,16 @@ export const isAtWork = async (scope: LogAccess, key: SessionKey): Promise<boole
   return head && head.summary.status !== 'closed' && head.summary.status !== 'archived';
 };
 
-/** No other session works in the folder, or further up, from then on until this one is closed. */
+/** Binds the folder: until this session is closed, no other session can work in it or in a subfolder. */
 export const bindTo = (scope: LogAccess, key: SessionKey, folder: string): Promise<void> =>
   bindFolder(folder, key, (other) => isAtWork(scope, other));
 
 const leavePatienceMs = 5000;
 
-/** A session that is closed works in no folder. What a crash leaves of it there keeps nobody out, and goes with a collection. */
+/**
+ * Releases the folder of a closed session. A crash before that leaves a binding that blocks no other session, and a
+ * collection removes it.
+ */
 export const leaveFolder = async (scope: LogAccess & WorktreeAccess, key: SessionKey): Promise<void> => {
   const { boundTo } = await scope.folds.outline(key);
   const place = await placeHere(scope.data, key, boundTo);
@@ -102,7 +106,7 @@ export const leaveFolder = async (scope: LogAccess & WorktreeAccess, key: Sessio
   }
 };
 
-/** The events that give a new session its files. What they name is in the store. */
+/** The events that give a new session its files. The blobs that they name are already stored. */
 export const openedFiles = async (
   scope: LogAccess & WorktreeAccess & Pick<WriteAccess, 'actor'>,
   key: SessionKey,

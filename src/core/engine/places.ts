@@ -10,16 +10,16 @@ import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import { keyOf, type LogAccess } from './scope.ts';
 
-/** A point of this session, of another (then with its id), or of an attempt at a turn, counted from 1. */
+/** A point of this session, a point of another session with its id, or an attempt at a turn, counted from 1. */
 export type DiffPlace = Place;
 
-/** A place as it was found. */
+/** A place, resolved to a session and a seq. */
 export interface PlaceRef {
   readonly session: SessionId;
   readonly seq: number;
 }
 
-/** The last event of a turn as it was played, also when a rewind left it behind. */
+/** The seq of the last event that a turn wrote, even if a rewind left the turn behind. */
 const playedTo = async (scope: LogAccess, key: SessionKey, head: SessionFold, turn: number): Promise<number> => {
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
   let last = start?.seq ?? 0;
@@ -39,12 +39,16 @@ const attemptSeq = async (
   const attempts = head.attempts[turn] ?? (turn <= head.lastTurn ? [turn] : []);
   const played = attempts[attempt - 1];
   if (played !== undefined) return playedTo(scope, key, head, played);
-  throw new PerdureError('POINT_NOT_FOUND', `turn ${turn} of ${key.session} was played ${attempts.length} times`, {
-    details: { session: key.session, turn, attempt },
-  });
+  throw new PerdureError(
+    'POINT_NOT_FOUND',
+    `turn ${turn} of ${key.session} has no attempt ${attempt}: it has ${attempts.length}`,
+    {
+      details: { session: key.session, turn, attempt },
+    },
+  );
 };
 
-/** A place with all that was the case there. */
+/** A place, with the fold at that place. */
 export interface FoundPlace {
   readonly place: PlaceRef;
   readonly fold: SessionFold;

@@ -12,16 +12,16 @@ const notFound = (key: Pick<SessionKey, 'session'>, point: Point, why: string): 
     details: { session: key.session, point },
   });
 
-/** Nothing comes after an event that is not there: who would wait for it has another log in mind. */
+/** Rejects a cursor beyond the head, because its reader must have taken it from another log. */
 export const refuseBeyond = (
   key: Pick<SessionKey, 'session'>,
   after: number,
   { seq }: { readonly seq: number },
 ): void => {
-  if (after > seq) throw notFound(key, { seq: after }, `it has ${seq} events, go on after one of them`);
+  if (after > seq) throw notFound(key, { seq: after }, `it has ${seq} events, continue after one of them`);
 };
 
-/** The first turns numbered `from` or higher that the live lineage holds. */
+/** The first live turns with the number `from` or higher. */
 const liveTurns = async (store: Store, key: SessionKey, head: SessionFold, from: number, count: number) => {
   const found: { readonly turn: number; readonly seq: number }[] = [];
   for (let next = from; ; ) {
@@ -36,7 +36,7 @@ const liveTurns = async (store: Store, key: SessionKey, head: SessionFold, from:
 export const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) =>
   (await liveTurns(store, key, head, from, 1))[0];
 
-/** The seq of a point, as the session stands at `head`. A turn ends where the next one of the live lineage begins. */
+/** The seq of a point, as seen from `head`. A turn ends just before the next turn of the live lineage. */
 export const resolvePoint = async (
   store: Store,
   key: SessionKey,

@@ -2,15 +2,15 @@ import { maxNoteBytes, type Notes } from '../ports/notes.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { after, type Preview } from './preview.ts';
 
-/** Between two notes of a session. */
+/** Delay between two notes of a session. */
 const intervalMs = 100;
-/** How often those who look on are asked whether they still do. */
+/** How often a process that shows previews asks whether other processes still have viewers. */
 const hailEveryMs = 2000;
-/** What waits for the next note of a session, and what one who comes late is shown: no more than the newest. */
+/** Limits the text that waits for the next note of a session, also for a late viewer. The oldest text is dropped. */
 const maxCharacters = 64 * 1024;
-const maxTold = 1000;
+const maxShown = 1000;
 
-/** `hail`: somebody works on the session. `ask`: somebody looks on, and has seen nothing yet (`anew`) or wants to see more. */
+/** `hail`: the sender works on the session. `ask`: the sender has viewers; with `anew`, they have seen nothing yet. */
 type Note =
   | { readonly type: 'hail' }
   | { readonly type: 'ask'; readonly anew: boolean }
@@ -24,7 +24,7 @@ const parseNote = (text: string): Note | undefined => {
   }
 };
 
-/** As many notes as it takes. */
+/** Splits the previews into as many notes as the size limit requires. */
 const notesOf = (previews: readonly Preview[]): readonly string[] => {
   const note: Note = { type: 'shown', previews };
   const text = JSON.stringify(note);
@@ -44,7 +44,7 @@ const halvesOfText = (preview: Preview): readonly Preview[] => {
   return [{ ...preview, text: preview.text.slice(0, middle) }, after(preview, middle)];
 };
 
-/** With one more; pieces of one text become one. */
+/** Adds a preview, and joins consecutive pieces of one text. */
 const withPreview = (previews: readonly Preview[], next: Preview): readonly Preview[] => {
   const last = previews.at(-1);
   const goesOn =
@@ -56,7 +56,7 @@ const withPreview = (previews: readonly Preview[], next: Preview): readonly Prev
   return goesOn ? [...previews.slice(0, -1), { ...last, text: last.text + next.text }] : [...previews, next];
 };
 
-/** The newest that there is room for. */
+/** Keeps the newest text, up to `maxCharacters`. */
 const newestOf = (previews: readonly Preview[]): readonly Preview[] => {
   let over = previews.reduce((sum, { text }) => sum + text.length, 0) - maxCharacters;
   return previews.flatMap((preview) => {
@@ -66,20 +66,20 @@ const newestOf = (previews: readonly Preview[]): readonly Preview[] => {
   });
 };
 
-/** A session in which something is shown by this process. */
-interface Told {
+/** A session of which this process shows previews. */
+interface ShownSession {
   readonly key: SessionKey;
   hailedAt: number;
-  /** Somebody elsewhere looks on, and said so since the last hail. */
+  /** Whether another process has viewers. Stays true while every hail is answered before the next one. */
   isWanted: boolean;
   isAnswered: boolean;
   waiting: readonly Preview[];
 }
 
 export interface RelayOptions {
-  /** What there was of the message that is being written here. */
+  /** The text so far of the message that is being written in this process. */
   readonly soFar: (key: SessionKey) => readonly Preview[];
-  /** Shown by another process. */
+  /** Called with each preview from another process. */
   readonly show: (key: SessionKey, preview: Preview) => void;
   readonly isLookedOn: (key: SessionKey) => boolean;
   readonly lookedOn: () => Iterable<SessionKey>;
@@ -88,13 +88,13 @@ export interface RelayOptions {
 const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 /**
- * Previews between processes, by notes: who works on a session says so now and then, who looks on answers, and only then is anything sent,
- * about ten times a second.
+ * Relays previews between processes by notes. A process that works on a session announces it now and then, and
+ * processes with viewers answer. Only then are previews sent, about ten times a second.
  */
 export class PreviewRelay {
   readonly #notes: Notes;
   readonly #options: RelayOptions;
-  readonly #told = new Map<string, Told>();
+  readonly #shown = new Map<string, ShownSession>();
   #stop: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -103,22 +103,25 @@ export class PreviewRelay {
     this.#options = options;
   }
 
-  /** Something is shown here. */
+  /** Called with each preview that this process shows. */
   tell(key: SessionKey, preview: Preview): void {
     this.#hear();
-    const told = this.#toldOf(key);
-    if (performance.now() - told.hailedAt >= hailEveryMs) this.#hail(told);
-    if (told.isWanted) this.#wait(told, withPreview(told.waiting, preview));
+    const shown = this.#shownOf(key);
+    if (performance.now() - shown.hailedAt >= hailEveryMs) this.#hail(shown);
+    if (shown.isWanted) this.#wait(shown, withPreview(shown.waiting, preview));
   }
 
-  /** The message is over. Who looks on will want to see the next. */
+  /**
+   * The message has ended. The session stays known while it has viewers elsewhere, because they will want to see the
+   * next message.
+   */
   over(key: SessionKey): void {
-    if (!this.#told.get(nameOf(key))?.isWanted) this.#told.delete(nameOf(key));
+    if (!this.#shown.get(nameOf(key))?.isWanted) this.#shown.delete(nameOf(key));
   }
 
-  /** Somebody here looks on. */
+  /** Called when a viewer in this process begins to watch the session. */
   ask(key: SessionKey): void {
-    // Who begins to hear asks for all that is looked on.
+    // Starting to listen already asks about every session with viewers in this process.
     if (!this.#hear()) this.#send(key, { type: 'ask', anew: true });
   }
 
@@ -128,7 +131,7 @@ export class PreviewRelay {
     this.#stop = () => undefined;
   }
 
-  /** True when it begins only now. */
+  /** Returns true if this call started to listen. */
   #hear(): boolean {
     if (this.#stop) return false;
     this.#stop = this.#notes.hearNotes(
@@ -147,54 +150,54 @@ export class PreviewRelay {
   }
 
   #asked(key: SessionKey, anew: boolean): void {
-    const told = this.#told.get(nameOf(key));
-    if (!told) return;
-    const isNew = anew || !told.isWanted;
-    told.isWanted = true;
-    told.isAnswered = true;
+    const shown = this.#shown.get(nameOf(key));
+    if (!shown) return;
+    const isNew = anew || !shown.isWanted;
+    shown.isWanted = true;
+    shown.isAnswered = true;
     if (!isNew) return;
-    const others = told.waiting.filter(({ type }) => type !== 'delta');
-    this.#wait(told, [...others, ...this.#options.soFar(key)]);
+    const others = shown.waiting.filter(({ type }) => type !== 'delta');
+    this.#wait(shown, [...others, ...this.#options.soFar(key)]);
   }
 
-  #toldOf(key: SessionKey): Told {
+  #shownOf(key: SessionKey): ShownSession {
     const name = nameOf(key);
-    const known = this.#told.get(name);
+    const known = this.#shown.get(name);
     if (known) return known;
-    if (this.#told.size >= maxTold) this.#forgetSilent();
-    const told = {
+    if (this.#shown.size >= maxShown) this.#forgetSilent();
+    const shown = {
       key,
       hailedAt: Number.NEGATIVE_INFINITY,
       isWanted: false,
       isAnswered: false,
       waiting: [],
     };
-    this.#told.set(name, told);
-    return told;
+    this.#shown.set(name, shown);
+    return shown;
   }
 
   #forgetSilent(): void {
     const before = performance.now() - 2 * hailEveryMs;
-    for (const [name, { hailedAt }] of this.#told) if (hailedAt < before) this.#told.delete(name);
+    for (const [name, { hailedAt }] of this.#shown) if (hailedAt < before) this.#shown.delete(name);
   }
 
-  #hail(told: Told): void {
-    told.isWanted &&= told.isAnswered;
-    told.isAnswered = false;
-    told.hailedAt = performance.now();
-    this.#send(told.key, { type: 'hail' });
+  #hail(shown: ShownSession): void {
+    shown.isWanted &&= shown.isAnswered;
+    shown.isAnswered = false;
+    shown.hailedAt = performance.now();
+    this.#send(shown.key, { type: 'hail' });
   }
 
-  #wait(told: Told, previews: readonly Preview[]): void {
-    told.waiting = newestOf(previews);
+  #wait(shown: ShownSession, previews: readonly Preview[]): void {
+    shown.waiting = newestOf(previews);
     this.#timer ??= setTimeout(() => this.#flush(), intervalMs).unref();
   }
 
   #flush(): void {
     this.#timer = undefined;
-    for (const told of this.#told.values()) {
-      for (const note of notesOf(told.waiting)) this.#notes.sendNote(told.key, note);
-      told.waiting = [];
+    for (const shown of this.#shown.values()) {
+      for (const note of notesOf(shown.waiting)) this.#notes.sendNote(shown.key, note);
+      shown.waiting = [];
     }
   }
 

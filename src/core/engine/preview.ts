@@ -1,8 +1,10 @@
 import type { ModelDelta } from '../ports/model.ts';
 
-/** What is shown while it happens and is not part of the log. */
+/** Output that is shown while it is produced, and is not stored in the log. */
 export type Preview =
-  /** `offset` counts what was shown of this kind of text in the message before: whoever missed a piece sees that. */
+  /**
+   * `offset` is the length of this kind of text shown earlier in the message, so that viewers notice a missed piece.
+   */
   ({ readonly type: 'delta'; readonly message: string; readonly offset: number } & ModelDelta) | Progress;
 
 interface Progress {
@@ -11,10 +13,10 @@ interface Progress {
   readonly text: string;
 }
 
-/** As it is told by who writes. */
+/** A preview as its producer reports it, before its offset is known. */
 export type Written = ({ readonly type: 'delta'; readonly message: string } & ModelDelta) | Progress;
 
-/** What is left when so many characters of its text are left out. */
+/** The preview without the first `count` characters of its text. */
 export const after = (preview: Preview, count: number): Preview => ({
   ...preview,
   ...(preview.type === 'delta' && { offset: preview.offset + count }),

@@ -7,7 +7,10 @@ import { PreviewRelay } from './preview-relay.ts';
 
 type Listener = (preview: Preview) => void;
 
-/** Shows texts piece by piece without the secrets in them, also where one is cut by the pieces. A text is over when one of another kind begins. */
+/**
+ * Shows texts piece by piece and redacts secrets, including a secret that is split between pieces. A text ends when a
+ * text of another kind begins.
+ */
 export class ShownText<Kind> {
   readonly #redactor: Redactor;
   readonly #show: (kind: Kind, text: string) => void;
@@ -24,7 +27,7 @@ export class ShownText<Kind> {
     this.#tell(kind, this.#current.stream.push(piece));
   }
 
-  /** What was held back. */
+  /** Shows the text that was held back because it could have been the start of a secret. */
   end(): void {
     const current = this.#current;
     this.#current = undefined;
@@ -44,8 +47,11 @@ interface Writing {
   readonly texts: Map<ModelDelta['kind'], string>;
 }
 
-/** One who looks on: told of each piece once, though what there was may be shown again to all because another came late. */
-class Look {
+/**
+ * A viewer, which is shown each piece once. Earlier text may be sent to all viewers again because another one came
+ * late.
+ */
+class Viewer {
   readonly #listener: Listener;
   #message: string | undefined;
   readonly #ends = new Map<ModelDelta['kind'], number>();
@@ -70,14 +76,14 @@ class Look {
   }
 }
 
-interface LookedOn {
+interface WatchedSession {
   readonly key: SessionKey;
-  readonly looks: Set<Look>;
+  readonly viewers: Set<Viewer>;
 }
 
-/** Shows what is being written and done to those who look on, here and in other processes. The log knows nothing of it. */
+/** Shows output in progress to viewers in this process and in others. Nothing of it is stored. */
 export class Previews {
-  readonly #lookedOn = new Map<string, LookedOn>();
+  readonly #watched = new Map<string, WatchedSession>();
   readonly #writing = new Map<string, Writing>();
   readonly #relay: PreviewRelay;
 
@@ -85,22 +91,22 @@ export class Previews {
     this.#relay = new PreviewRelay(notes, {
       soFar: (key) => this.#soFar(nameOf(key)),
       show: (key, preview) => this.#show(nameOf(key), preview),
-      isLookedOn: (key) => this.#lookedOn.has(nameOf(key)),
-      lookedOn: () => [...this.#lookedOn.values()].map(({ key }) => key),
+      isLookedOn: (key) => this.#watched.has(nameOf(key)),
+      lookedOn: () => [...this.#watched.values()].map(({ key }) => key),
     });
     closing.addEventListener('abort', () => this.#relay.close(), { once: true });
   }
 
   listen(key: SessionKey, listener: Listener): () => void {
     const name = nameOf(key);
-    const { looks } = this.#lookedOn.get(name) ?? { looks: new Set<Look>() };
-    const look = new Look(listener);
-    this.#lookedOn.set(name, { key, looks: looks.add(look) });
-    for (const preview of this.#soFar(name)) look.show(preview);
+    const { viewers } = this.#watched.get(name) ?? { viewers: new Set<Viewer>() };
+    const viewer = new Viewer(listener);
+    this.#watched.set(name, { key, viewers: viewers.add(viewer) });
+    for (const preview of this.#soFar(name)) viewer.show(preview);
     this.#relay.ask(key);
     return () => {
-      looks.delete(look);
-      if (looks.size === 0) this.#lookedOn.delete(name);
+      viewers.delete(viewer);
+      if (viewers.size === 0) this.#watched.delete(name);
     };
   }
 
@@ -111,14 +117,14 @@ export class Previews {
     this.#relay.tell(key, preview);
   }
 
-  /** The message is in the log, or will never be: who comes now is shown nothing of it. */
+  /** The message is in the log, or never will be. New viewers are shown nothing of it. */
   over(key: SessionKey): void {
     this.#writing.delete(nameOf(key));
     this.#relay.over(key);
   }
 
   #show(name: string, preview: Preview): void {
-    for (const look of [...(this.#lookedOn.get(name)?.looks ?? [])]) look.show(preview);
+    for (const viewer of [...(this.#watched.get(name)?.viewers ?? [])]) viewer.show(preview);
   }
 
   #soFar(name: string): readonly Preview[] {
@@ -126,7 +132,7 @@ export class Previews {
     return [...(texts ?? [])].map(([kind, text]) => ({ type: 'delta', message: message!, kind, offset: 0, text }));
   }
 
-  /** For those who come later; gives how much there was before. */
+  /** Keeps the text for viewers that come later. Returns the length that was kept before. */
   #keep(name: string, { message, kind, text }: Extract<Written, { type: 'delta' }>): number {
     const before = this.#writing.get(name);
     const writing = before?.message === message ? before : { message, texts: new Map() };

@@ -14,7 +14,7 @@ const missing = ({ session }: SessionKey, seq: number): PerdureError =>
     { details: { session, seq, reason: 'it is missing' } },
   );
 
-/** The newest events of a log: who needs them for more than one thing reads and decodes them once. */
+/** The newest events of a log, read and decoded once for several uses. */
 export class NewestEvents {
   readonly #newestFirst: readonly StoredEvent[];
   readonly #decoded = new Map<StoredEvent, SessionEvent>();
@@ -28,13 +28,13 @@ export class NewestEvents {
     return new NewestEvents(await store.read(key, bounds));
   }
 
-  /** Those of a range, newest first; undefined when its last is not among them. */
+  /** The events of a range, newest first. Undefined if the last event of the range is not among the newest. */
   endOf(from: number, to: number): readonly StoredEvent[] | undefined {
     const isThere = this.#newestFirst.some(({ seq }) => seq === to);
     return isThere ? this.#newestFirst.filter(({ seq }) => from <= seq && seq <= to) : undefined;
   }
 
-  /** A whole range in order; undefined when a part of it is not among them. */
+  /** A whole range in order. Undefined if any part of it is not among the newest. */
   allOf(from: number, to: number | undefined): readonly StoredEvent[] | undefined {
     const found = to === undefined ? undefined : this.endOf(from, to);
     return found?.at(-1)?.seq === from ? found.toReversed() : undefined;
@@ -53,7 +53,7 @@ interface Forward {
   readonly newest?: NewestEvents | undefined;
 }
 
-/** The events after `after` in order, page by page, to `upTo` or to the end there is. A gap is an error, never passed over. */
+/** Reads the events after `after` in order and page by page, up to `upTo` or to the newest. Throws on a gap. */
 export async function* readForward(
   store: Store,
   key: SessionKey,

@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { leastSecretChars } from '../../schema/least-secret-chars.ts';
 import type { Secrets } from './scope.ts';
 
-/** For texts that are kept as they are, beside the logs: none may hold a known secret. */
+/** Rejects texts that contain a known secret, because records are stored unredacted. */
 export const refuseSecrets = async (
   secrets: Pick<Secrets, 'redactor'>,
   what: string,
@@ -12,5 +12,5 @@ export const refuseSecrets = async (
   if (long.length === 0) return;
   const redactor = await secrets.redactor();
   if (long.every((text) => redactor.text(text) === text)) return;
-  throw new PerdureError('INVALID_INPUT', `${what} holds a secret, and is kept as it is: leave the secret out`);
+  throw new PerdureError('INVALID_INPUT', `${what} contains a secret, and is stored unredacted: leave the secret out`);
 };

@@ -4,12 +4,12 @@ import type { SessionFold } from '../session/fold.ts';
 import type { WriteAccess } from './scope.ts';
 import { readHead, type SessionWrite, type WriteResult, writeDecision } from './session-writer.ts';
 
-/** What to write on this fold; undefined when there is nothing to write any more. */
+/** Decides what to write on this fold. Returns undefined when nothing is left to write. */
 export type Decide = (fold: SessionFold) => readonly EventDraft[] | undefined;
 
 /**
- * Writes as the run of a session. It holds the epoch from its claim on: when another claims the session, every write of this one is refused
- * and throws FENCED.
+ * Writes as the run of a session, and holds the epoch from its claim on. Once another writer claims the session, every
+ * write throws FENCED.
  */
 export class RunWriter {
   readonly #scope: WriteAccess;
@@ -17,7 +17,7 @@ export class RunWriter {
   #epoch: number | undefined;
   #writtenTo = 0;
   #writing: Promise<unknown> = Promise.resolve();
-  /** Told of what was written, in order. */
+  /** Called with the written events, in order. */
   onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
 
   constructor(scope: WriteAccess, key: SessionKey) {
@@ -25,7 +25,7 @@ export class RunWriter {
     this.key = key;
   }
 
-  /** The newest event that it wrote; 0 before. */
+  /** The seq of the newest event that it wrote, or 0. */
   get writtenTo(): number {
     return this.#writtenTo;
   }
@@ -34,13 +34,13 @@ export class RunWriter {
     return this.#epoch;
   }
 
-  /** Never older than what it wrote itself: a call that has ended would be taken for one that was lost. */
+  /** Never older than the events that it wrote itself. Otherwise a call that has ended would look lost. */
   async fold(): Promise<SessionFold> {
     const fold = await this.#scope.folds.recent(this.key);
     return fold.seq < this.#writtenTo ? this.#scope.folds.head(this.key) : fold;
   }
 
-  /** Fences all others. Decided on the newest head, or on one that was just read, and again when that moves. */
+  /** Fences all other run writers. Decides on the newest head, or on `read` if given, and again if the head moves. */
   async claim(decide: Decide, read?: Head): Promise<readonly SessionEvent[] | undefined> {
     const { appended, events } = await this.#write({
       read: (attempt) => readHead(this.#scope, this.key, attempt === 0 ? read : undefined),
@@ -56,7 +56,7 @@ export class RunWriter {
     return this.#writeHeld(() => drafts, true);
   }
 
-  /** A decision lands on the head it was made on, and is made again when that has moved. */
+  /** A decision lands on the head that it was made on. It is made again if the head has moved. */
   decide(decide: Decide): Promise<readonly SessionEvent[]> {
     return this.#writeHeld(decide, false);
   }
@@ -74,7 +74,7 @@ export class RunWriter {
     });
   }
 
-  /** Calls that run beside each other write one after another. */
+  /** Calls that run in parallel write one after another. */
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#writing.then(work, work);
     this.#writing = mine.catch(() => undefined);
@@ -82,7 +82,7 @@ export class RunWriter {
   }
 
   #held(): number {
-    if (this.#epoch === undefined) throw new TypeError('a run writes nothing before it has claimed the session');
+    if (this.#epoch === undefined) throw new TypeError('a run cannot write before it has claimed the session');
     return this.#epoch;
   }
 

@@ -16,35 +16,36 @@ import type { Previews } from './previews.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /*
- * The slices of what one member of one workspace works with. A use case takes those that it uses; only the runtime puts the whole together.
+ * The parts of what one member of one workspace works with. A use case takes the parts that it uses, and only the
+ * runtime builds the whole.
  */
 
-/** Waits, so that tests need not have them. */
+/** Delays, configurable so that tests need not wait. */
 export interface Timing {
-  /** Before a model that failed is asked again; twice as long each time. */
+  /** Delay before a failed model request is retried. Doubles with each retry. */
   readonly modelBackoffMs: number;
-  /** Before a program that waits for a run is warned that no worker holds its agent. */
+  /** Delay before a program that waits for a run is warned that no worker serves its agent. */
   readonly untakenMs: number;
 }
 
-/** What may be known to tools alone. */
+/** The secrets of a workspace, which only tools receive. */
 export interface Secrets {
-  /** Of all that is secret in the workspace now. */
+  /** Redacts all current secrets of the workspace. */
   redactor(): Promise<Redactor>;
-  /** The values that a tool asks for, by their names; SECRET_NOT_FOUND when one is missing. */
+  /** The values that a tool requests, by name. Fails with SECRET_NOT_FOUND if one is missing. */
   valuesOf(names: readonly string[]): Promise<Readonly<Record<string, string>>>;
 }
 
-/** Who calls: a member, and by which key where it was one. */
+/** The calling member, and the API key if one was used. */
 export interface Caller {
   readonly member: MemberId;
   readonly role: MemberRole;
   readonly key?: KeyId | undefined;
-  /** What the key is limited to. */
+  /** The areas that the key is limited to. */
   readonly areas?: readonly Area[] | undefined;
 }
 
-/** The same handle, by the name that it has in the table of permissions; what its caller may not do fails with FORBIDDEN. */
+/** Guards a handle by its name in the permission table. Verbs that the caller may not use fail with FORBIDDEN. */
 export type GiveHandle = <Handle extends object>(name: string, handle: Handle) => Handle;
 
 /** Reads the logs of a workspace. */
@@ -65,36 +66,36 @@ export interface WriteAccess extends LogAccess {
   readonly actor: Actor;
   readonly clock: Clock;
   readonly secrets: Secrets;
-  /** Told of what was written into logs. */
+  /** Called with the events that were appended to logs. */
   onAppended(events: readonly SessionEvent[]): void;
 }
 
 export interface WarningAccess {
-  /** Told of what went wrong beside the calls. */
+  /** Called with problems that do not fail a call. */
   onWarning(problem: unknown): void;
 }
 
-/** Reads, compares and joins files that the store has. */
+/** Reads, compares and merges files in the store. */
 export interface FilesAccess {
   readonly blobs: Blobs;
   readonly worktrees: Worktrees;
 }
 
-/** Reads and changes the folders of this machine too. */
+/** Also reads and changes folders on this machine. */
 export interface WorktreeAccess extends FilesAccess, WarningAccess {
-  /** The folder of the runtime on this machine, with the worktrees. */
+  /** The data folder of the runtime on this machine, which contains the worktrees. */
   readonly data: string;
-  /** Of a store that is a file: nothing else may open it. */
+  /** The file of a store that is a single file. No other code may open it. */
   readonly storeFile?: string | undefined;
   readonly secrets: Secrets;
 }
 
 export interface AgentAccess {
-  /** The agents that this runtime holds. */
+  /** The agents that this runtime has. */
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
-/** Asks models and shows what they write. */
+/** Calls models and shows their output in progress. */
 export interface ModelAccess {
   readonly models: ResolveModel;
   readonly previews: Previews;
@@ -102,7 +103,7 @@ export interface ModelAccess {
   readonly timing: Timing;
 }
 
-/** Reads and changes what a workspace keeps beside its logs. */
+/** Reads and changes the records of a workspace. */
 export interface RecordAccess {
   readonly records: Records;
   readonly workspace: WorkspaceId;
@@ -110,15 +111,15 @@ export interface RecordAccess {
   readonly secrets: Secrets;
 }
 
-/** Knows on whose behalf it acts. */
+/** Names the member on whose behalf it acts. */
 export interface CallerAccess {
   readonly actor: Actor;
-  /** Of the same member. */
+  /** The role and profile of that member. */
   readonly requester: Requester;
   readonly caller: Caller;
 }
 
-/** Finds out who works on the runs of a workspace, and warns where nobody does. */
+/** Finds the workers that serve the runs of a workspace, and warns if there are none. */
 export interface WorkerAccess extends WarningAccess {
   readonly queue: Queue;
   readonly workspace: WorkspaceId;
@@ -129,7 +130,7 @@ export interface WorkerAccess extends WarningAccess {
 }
 
 export interface HandleAccess {
-  /** Every handle goes out through it. */
+  /** Every handle is guarded by it before a caller gets it. */
   readonly give: GiveHandle;
 }
 

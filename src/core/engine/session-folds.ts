@@ -8,11 +8,11 @@ import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
 import type { Landed } from './landed.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
-/** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
+/** A snapshot is due when either limit is reached. So opening a session folds a tail that is below both limits. */
 export interface SnapshotPolicy {
-  /** After so many events since the last one. */
+  /** Events since the last snapshot. */
   readonly everyEvents: number;
-  /** Or after so many bytes of payloads. */
+  /** Bytes of payloads since the last snapshot. */
   readonly everyBytes: number;
 }
 
@@ -25,11 +25,11 @@ export interface Counted {
   /** Since the last snapshot. */
   readonly events: number;
   readonly bytes: number;
-  /** The fold before the first event of the newest turn, if that passed by here. */
+  /** The fold before the first event of the newest turn, if it was folded here. */
   readonly began?: SessionFold | undefined;
 }
 
-/** One event further. */
+/** Folds and counts one more event. */
 const counted = (before: Counted | undefined, event: SessionEvent, bytes: number, target?: SessionFold): Counted => {
   const state = fold(before?.state, event, target);
   const isNewTurn = before !== undefined && state.lastTurn > before.state.lastTurn;
@@ -41,7 +41,7 @@ const counted = (before: Counted | undefined, event: SessionEvent, bytes: number
   };
 };
 
-/** Each part is kept once while it does not change; the state counts by collection, since it is what grows. */
+/** The store keeps an unchanged part only once. The state is split by collection, because it is the part that grows. */
 export const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
   seq: rest.seq,
   foldVersion,
@@ -62,7 +62,7 @@ const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
   return { ...Object.fromEntries(rest!), state: deepFreeze(state) } as unknown as SessionFold;
 };
 
-/** Undefined for one that somebody changed: losing it loses nothing. */
+/** Undefined if the snapshot is damaged. Ignoring it loses nothing, because a snapshot is a cache. */
 export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined => {
   try {
     const fold = decodeFold(snapshot);
@@ -73,28 +73,28 @@ export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined =>
   }
 };
 
-/** Where a rewind goes back to: before itself, or it cannot be followed. */
+/** The seq that a rewind goes back to. Throws if it is not before the rewind itself. */
 export const rewindPoint = (event: SessionEvent<'session.rewound'>): number => {
   const { to } = event.payload;
-  if (to >= event.seq) throw eventDamaged(event, `it goes back to event ${to}, which is not before it`);
+  if (to >= event.seq) throw eventDamaged(event, `it rewinds to event ${to}, which is not before it`);
   return to;
 };
 
 export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
   new PerdureError(
     'SESSION_NOT_FOUND',
-    `there is no session ${session} in workspace ${workspace}: \`perdure ls\` lists those there are`,
+    `there is no session ${session} in workspace ${workspace}: \`perdure ls\` lists the sessions`,
     { details: { workspace, session } },
   );
 
 const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
 
-/** Whether it follows the event that the fold ends with, and not another one of its number. */
+/** Whether the event follows the exact event that the fold ends with, not another one with the same seq. */
 const goesOnFrom = ({ seq, hash }: SessionFold, event: StoredEvent): boolean =>
   linkProblem({ seq, hash: Buffer.from(hash, 'hex') }, event) === undefined;
 
 interface FoldOptions {
-  /** What was kept here; the store may have lost it. */
+  /** A fold that was kept in memory. The store may have lost its newest events. */
   readonly base?: Counted | undefined;
   readonly newest?: Promise<NewestEvents> | undefined;
   readonly targets?: Map<number, SessionFold>;
@@ -103,8 +103,8 @@ interface FoldOptions {
 const bodyBytes = (event: StoredEvent): number => (event.body.kind === 'bytes' ? event.body.bytes.length : 0);
 
 /**
- * Folds of sessions: from the newest snapshot and the tail behind it, taking snapshots on the way. Keeps the newest fold of sessions in
- * use; what it keeps may be behind the store, which the guards of an append find out.
+ * Folds sessions from the newest snapshot and the tail after it, and takes snapshots on the way. Keeps the newest fold
+ * of each session in use. A kept fold may be behind the store, and the guards of an append detect that.
  */
 export class SessionFolds {
   readonly #store: Store;
@@ -120,7 +120,7 @@ export class SessionFolds {
     this.#report = report;
   }
 
-  /** The fold that was newest when last seen here; reads nothing when the session is in use. */
+  /** The newest fold that was seen here. Reads nothing if the session is in use. */
   async recent(key: SessionKey): Promise<SessionFold> {
     return sound(await this.recentOutline(key));
   }
@@ -130,19 +130,19 @@ export class SessionFolds {
     return sound(await this.outline(key));
   }
 
-  /** Like `recent`, also when a commit is damaged: all but the state can be relied on. */
+  /** Like `recent`, but also works if a commit is damaged. Then everything but the state is reliable. */
   async recentOutline(key: SessionKey): Promise<SessionFold> {
     return this.#newest.get(cacheKey(key))?.state ?? this.outline(key);
   }
 
-  /** Like `head`, also when a commit is damaged. */
+  /** Like `head`, but also works if a commit is damaged. */
   async outline(key: SessionKey): Promise<SessionFold> {
     const head = await this.#store.head(key);
     if (!head) throw sessionNotFound(key);
     return this.#outlineAt(head);
   }
 
-  /** The fold at a head that was just read, perhaps with the newest events up to it, which are being read. */
+  /** The fold at a head that was just read. `newest` are the newest events up to it, if they are being read anyway. */
   async atHead(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
     return sound(await this.#outlineAt(head, newest));
   }
@@ -153,7 +153,7 @@ export class SessionFolds {
     if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
     const base = known && known.state.seq < head.seq ? known : undefined;
     const read = await this.#foldTo(key, head.seq, { base, newest });
-    // Somebody may have appended while it was read.
+    // Another append may have advanced the fold meanwhile.
     const now = this.#newest.get(cacheKey(key));
     if (!now || now.state.seq <= read.state.seq) this.#keep(key, read);
     return read.state;
@@ -164,19 +164,19 @@ export class SessionFolds {
     return sound((await this.countedAt(key, seq)).state);
   }
 
-  /** The same with what a snapshot there would spare, for a child that goes on from it. */
+  /** Like `at`, with the counts since the last snapshot, for a child that continues from there. */
   async countedAt(key: SessionKey, seq: number): Promise<Counted> {
     const known = this.#newest.get(cacheKey(key));
     return known?.state.seq === seq ? known : this.#foldTo(key, seq);
   }
 
-  /** The fold before the first event of the turn that the given one is in, when it passed by here; reads nothing. */
+  /** The fold before the first event of the turn of `given`, if it was folded here. Reads nothing. */
   beforeTurn(key: SessionKey, given: SessionFold): SessionFold | undefined {
     const known = this.#newest.get(cacheKey(key));
     return known?.began && known.state === given && given.turn === given.lastTurn ? sound(known.began) : undefined;
   }
 
-  /** Takes in what was just appended; forgets the fold when others appended in between. */
+  /** Folds the events that were just appended. Forgets the fold if other writers appended in between. */
   advance(
     key: SessionKey,
     before: SessionFold | undefined,
@@ -188,14 +188,14 @@ export class SessionFolds {
       this.forget(key);
       return;
     }
-    // Facts that were decided at once come here one after another: each goes on from what is known by then.
+    // Concurrent facts arrive here one after another. Each continues from the fold that is known by then.
     const base = before && known;
     const folded = events.reduce<Counted | undefined>((each, event) => counted(each, event, 0, target), base)!;
     const since = { ...folded, bytes: folded.bytes + bytes };
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
-  /** Begins the fold of a child where its parent's stood: what the parent had folded since its last snapshot counts on. */
+  /** Begins the fold of a child at its parent's fold. The counts since the parent's last snapshot carry over. */
   seed(key: SessionKey, point: Counted, { outcome, events }: Landed): void {
     if (point.state.hash !== hexOf(outcome.previous)) return;
     const parent: Counted = { ...point, began: undefined };
@@ -203,7 +203,7 @@ export class SessionFolds {
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
-  /** Decisions about one session are made one after another here: then only other processes' can be in their way. */
+  /** Decisions about one session wait for each other here. So only other processes can conflict with them. */
   async inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
     const name = cacheKey(key);
     const before = this.#deciding.get(name);
@@ -230,7 +230,7 @@ export class SessionFolds {
     while (this.#writing.size > 0) await Promise.all(this.#writing);
   }
 
-  /** `targets` are folds that rewinds go back to: of many that lead to each other's windows, each is made once. */
+  /** `targets` caches the folds that rewinds go back to, so that nested rewinds compute each fold once. */
   async #foldTo(
     key: SessionKey,
     seq: number,
@@ -279,7 +279,7 @@ export class SessionFolds {
     return events >= this.#policy.everyEvents || bytes >= this.#policy.everyBytes;
   }
 
-  /** A snapshot is a cache: nobody waits for it, and when it cannot be written the log still has everything. */
+  /** No caller waits for a snapshot, because it is a cache. If it cannot be written, the log still has everything. */
   #snapshot(key: SessionKey, tracked: Counted): Counted {
     const write = async (): Promise<void> => this.#store.putSnapshot(key, encodeFold(tracked.state));
     const writing = write()

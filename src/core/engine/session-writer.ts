@@ -11,7 +11,7 @@ import { earlierAnswer, earlierEvents } from './idempotency.ts';
 import type { LogAccess, WriteAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
-/** What to append. Without a `command`, whatever the status of the session is. */
+/** What to append. Without a `command`, the append lands in any status of the session. */
 export interface WriteDecision extends Omit<Decision, 'command'>, Partial<Pick<Decision, 'command'>> {
   /** The fold that a rewind goes back to. */
   readonly target?: SessionFold | undefined;
@@ -21,7 +21,10 @@ export interface FoldReading {
   readonly fold: SessionFold;
   /** The epoch of the head that the fold was read at. */
   readonly epoch?: number | undefined;
-  /** The fold may be behind the store: a rejection, or a decision to write nothing, is made again on the newest. */
+  /**
+   * The fold may be behind the store. A rejection, or a decision to write nothing, is then made again on the newest
+   * fold.
+   */
   readonly isRecent?: boolean | undefined;
 }
 
@@ -33,19 +36,22 @@ export interface SessionWrite {
     fold: SessionFold,
     attempt: Attempt,
   ) => WriteDecision | undefined | Promise<WriteDecision | undefined>;
-  /** Of the run that writes. Without it the writer is an outside one, or claims the session where the decision takes over. */
+  /**
+   * The epoch of the run that writes. Without it, the writer is an outside writer, or claims the session if the
+   * decision takes over.
+   */
   readonly epoch?: number | undefined;
   readonly idempotencyKey?: IdempotencyKey | undefined;
 }
 
 export interface WriteResult {
-  /** Those of the first request where an idempotency key is repeated; none when there was nothing to write. */
+  /** The events of the first request if an idempotency key is repeated. Empty if there was nothing to write. */
   readonly events: readonly SessionEvent[];
   /** Undefined when nothing was appended. */
   readonly appended?: Appended | undefined;
 }
 
-/** The newest fold and its epoch, by one read of the head; `known` is a head that was just read. */
+/** The newest fold and its epoch, with one read of the head. `known` is a head that was just read. */
 export const readHead = async ({ store, folds }: LogAccess, key: SessionKey, known?: Head): Promise<FoldReading> => {
   const head = known ?? (await store.head(key));
   if (!head) throw sessionNotFound(key);
@@ -66,7 +72,7 @@ const writerFor = async (
   return { kind: 'run', epoch };
 };
 
-/** Whether another decision may land. A status is final where the decision was made on it. */
+/** Whether a new decision may land. A rejected status is final if the decision was made on that status. */
 const mayLandLater = (outcome: AppendOutcome, { status }: SessionFold, isClaim: boolean): boolean => {
   if (outcome.outcome === 'status') return outcome.status !== status;
   return outcome.outcome === 'conflict' || (outcome.outcome === 'fenced' && isClaim);
@@ -99,7 +105,9 @@ const appendDecision = async (
   return { conflict };
 };
 
-/** The one writer path: decides on a fold, appends on its head or as a fact, and retries while other writers conflict. */
+/**
+ * The one writer path. Decides on a fold, appends on its head or as a fact, and retries while other writers conflict.
+ */
 export const writeDecision = (scope: WriteAccess, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
   retryConflicts(key, async (attempt) => {
     const reading = await write.read(attempt.attempt);

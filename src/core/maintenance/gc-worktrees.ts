@@ -17,7 +17,7 @@ import type { SessionKey } from '../ports/store.ts';
 export interface OldWorktree {
   readonly session: SessionId;
   readonly folder: string;
-  /** Why it stays; absent of one that goes. */
+  /** Why it is kept. Absent if it is removed. */
   readonly stays?: string;
 }
 
@@ -28,7 +28,7 @@ const dayMs = 86_400_000;
  *  home ──▶ home.leaving ──▶ home.gone ──▶ nothing
  *    ◀── holds something else
  *
- * Who begins to work in the session makes a new home once the old one has been moved. What is left of one that is gone is nobody's.
+ * Once a home has been moved, a worker of its session makes a new one. No session uses what is left in `.gone`.
  */
 const leaving = (home: string): string => `${home}.leaving`;
 const gone = (home: string): string => `${home}.gone`;
@@ -55,17 +55,17 @@ const isNamed = async (scope: LogAccess, key: SessionKey, tree: BlobHash): Promi
   return false;
 };
 
-/** What was moved aside is in no snapshot. */
+/** Files that were moved aside are in no snapshot, so they are kept for some time. */
 const asideProblem = async ({ clock }: Pick<WriteAccess, 'clock'>, aside: string): Promise<string | undefined> => {
   const keptSince = clock.now() - asideDays * dayMs;
   for (const name of await namesIn(aside)) {
     const { mtimeMs } = await stat(join(aside, name));
-    if (mtimeMs > keptSince) return `what was moved to ${aside} is kept for ${asideDays} days`;
+    if (mtimeMs > keptSince) return `files that were moved to ${aside} are kept for ${asideDays} days`;
   }
   return undefined;
 };
 
-/** Every file is read: no earlier scan is trusted with what is to be removed. */
+/** Reads every file, because a removal must not rely on an earlier scan. */
 const filesProblem = async (
   scope: LogAccess & WorktreeAccess,
   key: SessionKey,
@@ -77,11 +77,11 @@ const filesProblem = async (
   const options = { folder, base, secrets: (await scope.secrets.redactor()).forms };
   const there = await scope.worktrees.snapshot(options, withoutPutting(scope.blobs));
   const leftOut = Object.values(leftOutOf(there)).flatMap(({ paths }) => paths);
-  if (leftOut.length > 0) return `it holds what snapshots leave out: ${leftOut.slice(0, 5).join(', ')}`;
-  return (await isNamed(scope, key, there.root)) ? undefined : 'it holds what no snapshot has';
+  if (leftOut.length > 0) return `it contains files that snapshots leave out: ${leftOut.slice(0, 5).join(', ')}`;
+  return (await isNamed(scope, key, there.root)) ? undefined : 'it contains files that no snapshot has';
 };
 
-/** Undefined when the log has everything. */
+/** Why a home must be kept. Undefined if the log has everything in it. */
 const problemWith = async (scope: CollectAccess, key: SessionKey, home: string): Promise<string | undefined> => {
   try {
     return await asWorktreeError(
@@ -97,7 +97,7 @@ const problemWith = async (scope: CollectAccess, key: SessionKey, home: string):
 const isArchived = async ({ store }: LogAccess, key: SessionKey): Promise<boolean> =>
   (await store.head(key))?.summary.status === 'archived';
 
-/** Beside others who collect, and where somebody has begun to work in a new one. */
+/** Tolerates concurrent collections, and a session that already works in a new home. */
 const move = async (from: string, to: string): Promise<'moved' | 'is gone' | 'is taken'> => {
   try {
     await rename(from, to);
@@ -110,12 +110,12 @@ const move = async (from: string, to: string): Promise<'moved' | 'is gone' | 'is
   }
 };
 
-/** What was moved out of everybody's way is removed, or put back where it has to stay. */
+/** Removes a home that was moved away, or puts it back if it must be kept. */
 const settleMoved = async (scope: CollectAccess, key: SessionKey, home: string): Promise<OldWorktree> => {
   const { session } = key;
   const stays = (await isArchived(scope, key))
     ? await problemWith(scope, key, leaving(home))
-    : 'its session is not archived any more';
+    : 'its session is no longer archived';
   if (stays !== undefined) {
     const at = (await move(leaving(home), home)) === 'is taken' ? leaving(home) : home;
     return { session, folder: placeIn(at).folder, stays };
@@ -138,11 +138,11 @@ const collectHome = async (
 ): Promise<OldWorktree> => {
   const judged = await judge(scope, key, home);
   if (dryRun || judged.stays !== undefined) return judged;
-  if ((await move(home, leaving(home))) === 'is taken') return { ...judged, stays: `${leaving(home)} stays` };
+  if ((await move(home, leaving(home))) === 'is taken') return { ...judged, stays: `${leaving(home)} still exists` };
   return settleMoved(scope, key, home);
 };
 
-/** Only what is of sessions of this store. */
+/** Considers only folders of sessions in this store. */
 export const collectWorktrees = async (scope: CollectAccess, dryRun: boolean): Promise<readonly OldWorktree[]> => {
   const homes = homesOf(scope.data, scope.workspace);
   const names = new Set(await namesIn(homes));

@@ -11,21 +11,24 @@ import type { StoredEvent } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { type CollectAccess, collectWorktrees, type OldWorktree } from './gc-worktrees.ts';
 
-/** Longer than anybody takes from putting a blob to the event that names it. */
+/** Longer than any writer takes between storing a blob and appending the event that names it. */
 const defaultGraceMs = 24 * 3_600_000;
 const pageBlobs = 1000;
 
 const Options = z.strictObject({
-  /** Tells what would go, and removes nothing. */
+  /** Reports what would be removed, and removes nothing. */
   dryRun: z.boolean().default(false),
-  /** What was put or asked for within this time stays: it must be longer than anybody takes from there to the event that names it. */
+  /**
+   * Blobs that were stored or requested within this time stay. It must be longer than any writer takes from then until
+   * the event that names the blob.
+   */
   graceMs: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).default(defaultGraceMs),
-  /** Told how far it is. */
+  /** Called with the progress. */
   onProgress: z.custom<(progress: GcProgress) => void>((value) => typeof value === 'function').optional(),
 });
 export type GcOptions = z.input<typeof Options>;
 
-/** So many blobs were found in logs, looked at in the store, and removed. */
+/** Numbers of blobs found in logs, checked in the store, and removed. */
 export type GcProgress = Readonly<Record<'named' | 'looked' | 'removed', number>>;
 
 export interface BlobCount {
@@ -34,15 +37,15 @@ export interface BlobCount {
 }
 
 export interface Collected {
-  /** Blobs that events, and the trees they name, keep. Payloads and fold snapshots are not among them. */
+  /** Blobs that events name, directly or through trees. Payloads and fold snapshots do not count. */
   readonly named: number;
-  /** Named by no event, and used within the grace. */
+  /** Blobs that no event names, used within the grace. */
   readonly young: BlobCount;
-  /** Named by no event, and not used since. */
+  /** Blobs that no event names, not used within the grace. */
   readonly garbage: BlobCount;
-  /** Of the garbage; what was used meanwhile stayed. */
+  /** The garbage that was removed. Blobs that were used meanwhile stayed. */
   readonly removed: BlobCount;
-  /** Of archived sessions, on this machine. */
+  /** Worktrees of archived sessions on this machine. */
   readonly worktrees: readonly OldWorktree[];
 }
 
@@ -58,7 +61,7 @@ const countOf = (blobs: readonly LooseBlob[]): BlobCount => ({
 const incomplete = ({ session, seq }: StoredEvent, { path, blob, reason }: BlobProblem, cause?: unknown) =>
   new PerdureError(
     'STORE_CORRUPT',
-    `event ${seq} of ${session} names what cannot be read: ${reason}; nothing was removed, restore the store from a copy or import the session again from a bundle`,
+    `event ${seq} of ${session} names a blob that cannot be read: ${reason}; nothing was removed, restore the store from a copy or import the session again from a bundle`,
     { details: { session, seq, path, blob }, cause },
   );
 
@@ -66,7 +69,7 @@ const refuseClosed = (closing: AbortSignal): void => {
   if (closing.aborted) throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: collect again');
 };
 
-/** Everything that the log names, in the order of sessions; `found` may refuse a blob. */
+/** Visits every blob that the log names, session by session. `found` may return a reason to fail. */
 const walk = async ({ store, workspace, closing }: Place, found: (hash: BlobHash) => string | undefined) => {
   const reach = new Reach(blobsOf(store, workspace));
   for await (const { event, named } of readBlobEvents(store, workspace)) {
@@ -97,7 +100,7 @@ function* inPages<T>(all: Iterable<T>): Generator<readonly T[]> {
   for (let page = [...rest.take(pageBlobs)]; page.length > 0; page = [...rest.take(pageBlobs)]) yield page;
 }
 
-/** Named and not loose are those that a payload or a fold snapshot keeps too. All others are missing. */
+/** A named blob that is not loose must be kept by a payload or a fold snapshot too. Otherwise it is missing. */
 const refuseMissing = async (place: Place, notLoose: ReadonlySet<BlobHash>): Promise<void> => {
   const missing = new Set(notLoose);
   for (const page of inPages(notLoose)) {
@@ -108,8 +111,9 @@ const refuseMissing = async (place: Place, notLoose: ReadonlySet<BlobHash>): Pro
 };
 
 /**
- * Removes the blobs of a workspace that nobody names, beside whoever is at work. The time before which a blob must have been used last is
- * fixed before the first event is read: an event that comes later names only what was used since, or what an event before it names.
+ * Removes the blobs of a workspace that no event names, while other writers keep working. The cutoff for the last use
+ * is fixed before the first event is read. So a later event names only blobs used after the cutoff, or blobs that an
+ * earlier event names.
  */
 export const collectGarbage = async (place: Place, options: GcOptions = {}): Promise<Collected> => {
   const { dryRun, graceMs, onProgress } = parseInput('the collection', Options, options);

@@ -11,12 +11,12 @@ import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
 export interface BadEvent {
   readonly seq: number;
   readonly reason: string;
-  /** Of what it names: the blob that is missing or damaged, and where in its tree. */
+  /** The path in the tree, if a blob that the event names is missing or damaged. */
   readonly path?: string;
   readonly blob?: string;
 }
 
-/** Undefined for what was redacted, and for what a release to come will read. */
+/** Undefined for redacted events and for events of later releases. */
 export const legible = (workspace: WorkspaceId, stored: StoredEvent): SessionEvent | undefined => {
   try {
     return decodeEvent(workspace, stored);
@@ -44,8 +44,9 @@ const agrees = async (store: Store, key: SessionKey, state: SessionFold): Promis
 };
 
 /**
- * Folds the log from its first event, with no help of snapshots, and names the first of them that says something else, or a commit that
- * does not apply. `points` are the events that rewinds go back to. As far as the log can be read: after a redaction there is no fold.
+ * Folds the log from its first event without snapshots. Reports the first snapshot that differs, or a commit that does
+ * not apply. `points` are the events that rewinds go back to. Stops at a redacted event, because there is no fold
+ * after it.
  */
 export const foldProblem = async (
   store: Store,
@@ -61,7 +62,7 @@ export const foldProblem = async (
     state = fold(state, event, event.type === 'session.rewound' ? targets.get(rewindPoint(event)) : undefined);
     if (points.has(event.seq)) targets.set(event.seq, state);
     if (snapshots.has(event.seq) && !(await agrees(store, key, state))) {
-      const reason = 'its snapshot is not what the log tells: `perdure repair --projections` drops it';
+      const reason = 'its snapshot differs from the log: `perdure repair --projections` removes it';
       return { seq: event.seq, reason };
     }
   }

@@ -18,29 +18,29 @@ export type Verification =
   | { readonly ok: false; readonly events: number; readonly bad: BadEvent };
 
 const VerifyOptions = z.strictObject({
-  /** Leaves out the content of files: only trees are read. */
+  /** Reads only trees, not the content of files. */
   quick: z.boolean().optional(),
 });
 export type VerifyOptions = z.input<typeof VerifyOptions>;
 
-const mended = '`perdure repair --projections` makes it anew from the log';
+const mended = '`perdure repair --projections` rebuilds it from the log';
 
-/** Follows the log as it is read, with all that is kept beside it and can be told from it. */
+/** Follows the log as it is read, and recomputes what is stored beside it. */
 class Walk {
   #last: { readonly seq: number; readonly hash: Uint8Array } | StoredEvent = { seq: 0, hash: genesisHash };
   #root: string | undefined;
   #summary: SummaryFold;
-  /** Where rewinds go back to. */
+  /** The seqs that rewinds go back to. */
   readonly points = new Set<number>();
-  /** What events name, by their seqs. */
+  /** The blobs that events name, with the seqs of the events. */
   readonly named: { readonly seq: number; readonly named: NamedBlob }[] = [];
 
-  /** Why the event is not as it was written. */
+  /** Returns why the event is not as it was written. */
   add(key: SessionKey, event: StoredEvent): string | undefined {
     const before = 'session' in this.#last && this.#last.session === event.session ? this.#summary : undefined;
     const problem = linkProblem(this.#last, event);
     if (problem) return problem;
-    if (event.opensTurn !== turnMark(before, event)) return `its mark of a turn that begins is wrong: ${mended}`;
+    if (event.opensTurn !== turnMark(before, event)) return `its mark of a turn start is wrong: ${mended}`;
     const known = legible(key.workspace, event);
     if (known?.type === 'session.rewound') this.points.add(rewindPoint(known));
     const named = known && blobNamedBy(known);
@@ -51,34 +51,38 @@ class Walk {
     return undefined;
   }
 
-  /** Why the session's row is not what its log tells. */
+  /** Returns how the row of the session differs from its log. */
   headProblem({ hash, at, root, parent, summary, isListed }: Head): string | undefined {
-    if (!Buffer.from(this.#last.hash).equals(hash)) return 'the session names another hash as its head';
-    if ('at' in this.#last && this.#last.at !== at) return `the session names another time as its head's: ${mended}`;
-    if (root !== this.#root) return 'the session names another as the first of its family';
+    if (!Buffer.from(this.#last.hash).equals(hash)) return 'the hash in the session row is not that of the head';
+    if ('at' in this.#last && this.#last.at !== at)
+      return `the time in the session row is not that of the head: ${mended}`;
+    if (root !== this.#root) return 'the session row names the wrong root of its family';
     if (!this.#summary || this.#summary === 'unreadable') return undefined;
     const isParent = parent?.session === this.#summary.parent && parent?.seq === this.#summary.forkedAt;
-    if (!isParent) return 'the session names another parent than its log';
-    if (!isSameJson(summary, this.#summary)) return `the session's summary is not what its log tells: ${mended}`;
-    return isListed ? undefined : `the session is listed otherwise than its summary says: ${mended}`;
+    if (!isParent) return 'the session row names another parent than the log';
+    if (!isSameJson(summary, this.#summary)) return `the summary in the session row differs from the log: ${mended}`;
+    return isListed ? undefined : `the listing of the session differs from its summary: ${mended}`;
   }
 }
 
-/** A row behind the head, which no append leaves there. */
+/** Whether there is an event beyond the head. No append leaves one. */
 const hasHiddenTail = async ({ store }: LogAccess, key: SessionKey, { seq }: Head): Promise<boolean> => {
   const [beyond] = await store.read(key, { after: seq, limit: 1 });
   return beyond !== undefined && ((await store.head(key))?.seq ?? 0) < beyond.seq;
 };
 
-/** A key brought events of this session, none that it inherited and none beyond the head, which may have moved since it was read. */
+/**
+ * A key must refer to own events of the session: none inherited, and none beyond the head. The head is read again,
+ * because it may have moved.
+ */
 const keyProblem = async ({ store }: LogAccess, key: SessionKey, { parent }: Head): Promise<string | undefined> => {
   const keys = await store.keys(key);
   const end = (await store.head(key))?.seq ?? 0;
   const wrong = keys.find(({ seq, count }) => seq <= (parent?.seq ?? 0) || count < 1 || seq + count - 1 > end);
-  return wrong && `the key ${wrong.key} stands for events that the session does not have`;
+  return wrong && `the key ${wrong.key} refers to events that the session does not have`;
 };
 
-/** Each tree and each content is read once. */
+/** Reads each tree and each content once. */
 const filesProblem = async (
   { blobs }: FilesAccess,
   { named: events }: Walk,
@@ -110,7 +114,7 @@ const firstBad = async (
     if (reason) return { seq: event.seq, reason };
   }
   if (await hasHiddenTail(scope, key, head)) {
-    return { seq: head.seq + 1, reason: `it is behind the head that the session names: ${mended}` };
+    return { seq: head.seq + 1, reason: `it is beyond the head in the session row: ${mended}` };
   }
   const reason = walk.headProblem(head) ?? (await keyProblem(scope, key, head));
   if (reason) return { seq: head.seq, reason };
@@ -121,8 +125,8 @@ const firstBad = async (
 };
 
 /**
- * Walks the log from the first event to the head, inherited events included, and stops at the first that is not as it was written, or
- * where what is kept beside the log says something else, or what an event names is not whole.
+ * Walks the log from the first event to the head, including inherited events. Reports the first event that is not as
+ * it was written. Also checks the data stored beside the log, and every blob that an event names.
  */
 export const verifySession = async (
   scope: LogAccess & FilesAccess,

@@ -46,7 +46,7 @@ describe('permissions', () => {
         const failure = await failureOf(() => handles[handle]![method]!());
         expect([handle, method, failure?.code === 'FORBIDDEN']).toEqual([handle, method, !isAtLeast(role, least)]);
         if (failure?.code !== 'FORBIDDEN') continue;
-        expect(failure.message).toContain(`takes the role ${least}`);
+        expect(failure.message).toContain(`requires the role ${least}`);
         expect(failure.details).toEqual({ verb: `${handle}.${method}`, needs: least, role });
       }
     },
@@ -120,7 +120,7 @@ describe('permissions', () => {
     expect(answers).not.toContain('the words within');
     const refused = expect.objectContaining({
       code: 'FORBIDDEN',
-      message: expect.stringContaining('of the area files'),
+      message: expect.stringContaining('to the area files'),
     });
     expect(() => theirs.export()).toThrow(refused);
     expect(() => scoped.sessions.export([branch.id])).toThrow(refused);
@@ -131,14 +131,14 @@ describe('permissions', () => {
     const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
     const calls = new CallsUnderWay(new AbortController().signal);
     const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
-    expect(() => guard('run', { shout: () => 'a' }).shout).toThrow('run.shout has no permission');
-    expect(() => guard('shouts', { shout: () => 'a' }).shout).toThrow('shouts.shout has no permission');
+    expect(() => guard('run', { shout: () => 'a' }).shout).toThrow('run.shout is not in the permission table');
+    expect(() => guard('shouts', { shout: () => 'a' }).shout).toThrow('shouts.shout is not in the permission table');
     class Crier {
       shout(): string {
         return 'a';
       }
     }
-    expect(() => guard('run', new Crier()).shout).toThrow('run.shout has no permission');
+    expect(() => guard('run', new Crier()).shout).toThrow('run.shout is not in the permission table');
   });
 
   test('[ST3] a call through a guarded handle is under way until it has ended', async () => {

@@ -17,15 +17,21 @@ import { provenanceOf } from '../session/state/provenance.ts';
 import { type Mutation, stateInvalid, valueAt } from '../session/state/state-change.ts';
 
 export interface CommitOptions {
-  /** Why it was changed, for people. */
+  /** The reason for the change, for people. */
   readonly why?: string | undefined;
   /** How far the change can be relied on. A model can claim no more than its sources have. */
   readonly provenance?: Provenance | undefined;
-  /** The events that the change was made from, by seq: messages, results of tools, or commits. */
+  /** The events that the change was derived from, by seq: messages, tool results or commits. */
   readonly derivedFrom?: readonly number[] | undefined;
-  /** Who concluded it. `model`: the provenance is the lowest among the events in `derivedFrom`, or else among the inputs of the turn. */
+  /**
+   * Who derived the change. For `model`, the provenance is the lowest among the events in `derivedFrom`, or else among
+   * the inputs of the turn.
+   */
   readonly by?: 'member' | 'model' | undefined;
-  /** The tag of the state that the change was made for. If the state is another one by now, the commit fails with PRECONDITION_FAILED. */
+  /**
+   * The tag of the state that the change was made for. If the state has changed since, the commit fails with
+   * PRECONDITION_FAILED.
+   */
   readonly onState?: string | undefined;
 }
 
@@ -38,7 +44,10 @@ const Options = z.strictObject({
   onState: z.string().max(100).optional(),
 } satisfies Record<keyof CommitOptions, z.ZodType>);
 
-/** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
+/**
+ * A function that changes a draft of the state, or an RFC 6902 patch. The function is run again if the state has
+ * changed meanwhile.
+ */
 export type Change<Own = OwnState> = Mutation<Own> | readonly PatchOperation[];
 
 const Patch = listOf(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
@@ -55,7 +64,7 @@ const sourcesOf = async (scope: LogAccess, key: SessionKey, seqs: readonly numbe
       if (provenance) return { seq, provenance };
       throw new PerdureError(
         'INVALID_INPUT',
-        `event ${seq} is nothing to derive from: name a message, a tool's result or a commit`,
+        `a change cannot be derived from event ${seq}: name a message, a tool result or a commit`,
         {
           details: { seq },
         },
@@ -64,10 +73,10 @@ const sourcesOf = async (scope: LogAccess, key: SessionKey, seqs: readonly numbe
   );
 };
 
-/** Nobody changes a state that was handed out. */
+/** Tags are cached by state object, because a state never changes once it is handed out. */
 const tags = new WeakMap<State, string>();
 
-/** Stands for the content of a state: the same for the same, whatever came between. */
+/** A hash of the content of a state. Equal states have equal tags, whatever commits lie between them. */
 export const stateTag = (state: State): string => {
   const known = tags.get(state);
   if (known !== undefined) return known;
@@ -77,7 +86,7 @@ export const stateTag = (state: State): string => {
 };
 
 const stateMoved = ({ session }: SessionKey): PerdureError =>
-  new PerdureError('PRECONDITION_FAILED', 'the state is not the one that the change was made for: read it again', {
+  new PerdureError('PRECONDITION_FAILED', 'the state has changed since it was read: read it again', {
     details: { session },
   });
 
@@ -96,7 +105,10 @@ const run = async (
   return event && commitRecord(event as SessionEvent<'state.committed'>);
 };
 
-/** Changes the typed state; undefined when nothing changed. Validated before it is appended: an invalid one changes nothing. */
+/**
+ * Changes the typed state. Returns undefined if nothing changed. Validates the new state before the append, so that an
+ * invalid change has no effect.
+ */
 export const commitState = async (
   scope: WriteAccess & AgentAccess,
   key: SessionKey,
@@ -116,7 +128,7 @@ export const commitState = async (
 
 const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });
 
-/** Says that entries can be relied on further than they were: a commit of its own that changes no value. */
+/** Raises the provenance of entries, by a commit that changes no value. */
 export const liftProvenance = async (
   scope: WriteAccess & AgentAccess,
   key: SessionKey,
@@ -129,7 +141,7 @@ export const liftProvenance = async (
   const missing = paths.filter((each) => each.split('/').length !== 3 || valueAt(state, each) === undefined);
   if (missing.length > 0) {
     throw stateInvalid(
-      missing.map((each) => ({ path: each, message: 'there is no such entry, as /facts/port would be' })),
+      missing.map((each) => ({ path: each, message: 'there is no such entry: name one such as /facts/port' })),
     );
   }
   const tests = (current: typeof state) =>

@@ -15,13 +15,13 @@ import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filt
 export type { CallFilter, CommitFilter, CommitRecord };
 
 const defaultLimit = 1000;
-/** Whoever wants few is not to wait for many to be looked at. */
+/** Small pages for small limits, so that a caller that wants few records does not wait for many. */
 const pageSizeFor = (limit: number): number => Math.min(200, Math.max(20, limit));
 
 const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
 
-/** The number of the live turn that is `count`th from the end, or of the first there is. */
+/** The number of the live turn that is `count`th from the end, or 0 if there are fewer. */
 const turnFromEnd = async (scope: LogAccess, key: SessionKey, head: SessionFold, count: number): Promise<number> => {
   for (let span = count; ; span *= 2) {
     const from = Math.max(1, head.lastTurn - span + 1);
@@ -47,7 +47,9 @@ const turnBounds = async (
   to: turns?.to ?? Number.POSITIVE_INFINITY,
 });
 
-/** The events to look among. Turns rise along the live lineage, so theirs lie between the first of one and the first after another. */
+/**
+ * The events to search. Turn numbers rise along the live lineage, so the range ends before the first turn after `to`.
+ */
 const rangesFor = async (
   scope: LogAccess,
   key: SessionKey,
@@ -88,7 +90,7 @@ const selectIn = async (scope: LogAccess, key: SessionKey, window: RecordWindow)
 const selectInWorkspace = (scope: LogAccess, { turns, last, includeRewound }: RecordWindow): Selection => {
   if (turns || last) {
     const field = turns ? 'turns' : 'last';
-    throw new PerdureError('INVALID_INPUT', `${field} counts the turns of one session: ask that session`, {
+    throw new PerdureError('INVALID_INPUT', `${field} counts the turns of one session: query that session`, {
       details: { field },
     });
   }
@@ -98,7 +100,10 @@ const selectInWorkspace = (scope: LogAccess, { turns, last, includeRewound }: Re
 const select = (scope: LogAccess, key: SessionKey | undefined, window: RecordWindow) =>
   key ? selectIn(scope, key, window) : selectInWorkspace(scope, window);
 
-/** What is wanted, page by page until there is enough. `recordOf` gives nothing for what the index found in vain. */
+/**
+ * Collects the wanted records page by page, up to the limit. `recordOf` returns undefined for a false match of the
+ * index.
+ */
 const collect = async <Found extends Place, Kept extends Place>(
   find: (page: Pick<CommitQuery, 'before' | 'limit'>) => Promise<readonly Found[]>,
   recordOf: (found: Found) => Kept | undefined,
@@ -119,7 +124,7 @@ const collect = async <Found extends Place, Kept extends Place>(
   return kept.slice(0, limit);
 };
 
-/** Commits that match, newest first: of one session, or without a key of the whole workspace. Answered from an index. */
+/** Matching commits, newest first: of one session, or of the workspace if there is no key. Answered from an index. */
 export const findCommits = async (
   scope: LogAccess,
   key: SessionKey | undefined,
@@ -152,7 +157,10 @@ export const findCommits = async (
   );
 };
 
-/** Commits among these events that touched what begins so, newest first. Read page by page, as far as somebody reads on. */
+/**
+ * Commits among these events that changed a path with this prefix, newest first. Reads the next page only when the
+ * caller needs it.
+ */
 export async function* commitsWithin(
   scope: LogAccess,
   within: EventRanges,
@@ -169,7 +177,7 @@ export async function* commitsWithin(
   }
 }
 
-/** As `commitsWithin`, of a session before an event. */
+/** Like `commitsWithin`, for the events of a session before an event. */
 export async function* eachCommit(
   scope: LogAccess,
   key: SessionKey,
@@ -181,7 +189,7 @@ export async function* eachCommit(
   yield* commitsWithin(scope, { session: key.session, ranges }, prefix, pageSizeFor(defaultLimit));
 }
 
-/** Tool calls that match, newest first. */
+/** Matching tool calls, newest first. */
 export const findCalls = async (
   scope: LogAccess,
   key: SessionKey | undefined,

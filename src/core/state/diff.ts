@@ -10,12 +10,15 @@ export type { EntryCommit };
 export interface SessionDiff extends StateDiff {
   readonly from: PlaceRef;
   readonly to: PlaceRef;
-  /** By the path of an entry that differs, who made it so on either side; of the first 100, and none of files and counters, which name their calls. */
+  /**
+   * The commits that gave differing entries their values on each side, by path. Covers the first 100 entries. Leaves
+   * out files and counters, which name their calls.
+   */
   readonly commits: Readonly<Record<string, { readonly before?: EntryCommit; readonly after?: EntryCommit }>>;
 }
 
 const maxEntries = 100;
-const toldParts = ['decisions', 'facts', 'pins', 'plan', 'pendingActions', 'progress', 'own', 'scratch'] as const;
+const attributedParts = ['decisions', 'facts', 'pins', 'plan', 'pendingActions', 'progress', 'own', 'scratch'] as const;
 
 const commitsOf = async (
   scope: LogAccess,
@@ -23,7 +26,7 @@ const commitsOf = async (
   from: FoundPlace,
   to: FoundPlace,
 ): Promise<SessionDiff['commits']> => {
-  const all = toldParts.flatMap((part) => diff[part].map(({ id }) => pointerOf(part, id)));
+  const all = attributedParts.flatMap((part) => diff[part].map(({ id }) => pointerOf(part, id)));
   const paths = all.slice(0, maxEntries);
   const [before, after] = await Promise.all([entryCommits(scope, from, paths), entryCommits(scope, to, paths)]);
   return Object.fromEntries(
@@ -34,7 +37,7 @@ const commitsOf = async (
   );
 };
 
-/** What was decided, learnt, planned and changed between two places, by whom and why. */
+/** Entries that were decided, learnt, planned or changed between two places, with who did it and why. */
 export const diffPlaces = async (
   scope: LogAccess,
   key: SessionKey,

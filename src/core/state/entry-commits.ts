@@ -6,13 +6,13 @@ import { liveWithin } from '../session/live-lineage.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { commitsWithin } from './commits.ts';
 
-/** The commit that made an entry what it is: when, by whom or by which tool, and why. */
+/** The commit that gave an entry its value: when, by whom or by which tool, and why. */
 export type EntryCommit = Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
 
-/** Most entries were changed by the last commits, which are read once for all. */
+/** The last commits are read once for all entries, because most entries were changed by them. */
 const maxLooked = 40;
 
-const toldOf = ({ session, seq, turn, at, actor, cause, why }: CommitRecord): EntryCommit => ({
+const entryCommitOf = ({ session, seq, turn, at, actor, cause, why }: CommitRecord): EntryCommit => ({
   session,
   seq,
   turn,
@@ -22,7 +22,7 @@ const toldOf = ({ session, seq, turn, at, actor, cause, why }: CommitRecord): En
   ...(why !== undefined && { why }),
 });
 
-/** A lift gives no value. */
+/** A lift sets no value. */
 const valuesIn = ({ origin, entries }: CommitRecord): readonly string[] => (origin?.kind === 'lift' ? [] : entries);
 
 const findInto = async (
@@ -34,7 +34,7 @@ const findInto = async (
   const within = { session: place.session, ranges: liveWithin(fold.live, 0, place.seq) };
   const left = new Set(paths);
   const take = (commit: CommitRecord, entries: readonly string[]) => {
-    for (const entry of entries) if (left.delete(entry)) found.set(entry, toldOf(commit));
+    for (const entry of entries) if (left.delete(entry)) found.set(entry, entryCommitOf(commit));
   };
   let looked = 0;
   for await (const commit of commitsWithin(scope, within, '')) {
@@ -45,15 +45,15 @@ const findInto = async (
   for (const path of [...left]) {
     for await (const commit of commitsWithin(scope, within, path)) {
       if (!valuesIn(commit).includes(path)) continue;
-      take(commit, [path]); // of its other entries it need not be the newest
+      take(commit, [path]); // It need not be the newest commit of its other entries.
       break;
     }
   }
 };
 
 /**
- * Of each entry the newest commit that gave it its value at the place, or took it away; none where it cannot be found, since a commit
- * that cannot be read, or a lost index, takes nobody's state away.
+ * Finds for each entry the newest commit that set or removed its value at the place. Entries without one are left out.
+ * A damaged commit or a lost index must not make the state unreadable.
  */
 export const entryCommits = async (
   scope: LogAccess,

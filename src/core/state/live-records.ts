@@ -19,7 +19,9 @@ const once = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
   };
 };
 
-/** Undefined when the log cannot be read: a damaged session leaves the others findable, and what is found of it counts. */
+/**
+ * Undefined if the log is damaged. Then all records of that session count as live, and other sessions stay searchable.
+ */
 const liveRanges = async (scope: LogAccess, session: SessionId): Promise<readonly LiveRange[] | undefined> => {
   try {
     return (await scope.folds.head(keyOf(scope, session))).live;
@@ -29,7 +31,7 @@ const liveRanges = async (scope: LogAccess, session: SessionId): Promise<readonl
   }
 };
 
-/** Tells records of a workspace that are live, in their session or in one forked from it, from those that rewinds left behind. */
+/** Tells whether a record is live, in its session or in a fork of it. Otherwise a rewind left it behind. */
 export const liveRecords = (scope: LogAccess): ((record: Place) => Promise<boolean>) => {
   const rangesOf = once((session: SessionId) => liveRanges(scope, session));
   const forksBySource = once(async (session: SessionId) =>

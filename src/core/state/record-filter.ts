@@ -8,10 +8,10 @@ import { Following } from '../engine/events.ts';
 import type { CallStatus } from '../ports/store.ts';
 
 export interface RecordWindow {
-  /** Turns, both inclusive. Of one session, as `last` is. */
+  /** First and last turn, both inclusive. Like `last`, only for one session. */
   readonly turns?: { readonly from?: number | undefined; readonly to?: number | undefined } | undefined;
   readonly last?: { readonly turns: number } | undefined;
-  /** Also what rewinds left behind. */
+  /** Includes records that rewinds left behind. */
   readonly includeRewound?: boolean | undefined;
   readonly since?: Date | number | undefined;
   readonly until?: Date | number | undefined;
@@ -37,7 +37,7 @@ export interface CallFilter extends RecordWindow {
 export interface WatchFilter {
   readonly path?: string | undefined;
   readonly provenance?: Provenance | readonly Provenance[] | undefined;
-  /** Exclusive; by default from now on. */
+  /** The seq to start after. By default only new commits are reported. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -58,7 +58,7 @@ const Window = z.strictObject({
   limit: z.int().positive().optional(),
 });
 const isOneWindow = ({ turns, last }: z.infer<typeof Window>): boolean => !turns || !last;
-const twoWindows = { error: 'last counts turns from the end: leave out turns' };
+const twoWindows = { error: 'last and turns exclude each other: pass only one of them' };
 
 export const CommitFilter = Window.extend({
   path: PathPattern.optional(),

@@ -20,11 +20,13 @@ async function* commitsAfter(
   }
 }
 
-/** In turn with the decisions about the session: none that is made here after this call is before its start. */
+/**
+ * Waits for the decisions under way on the session, so that every later decision of this process is after the start.
+ */
 const fromNow = (scope: LogAccess, key: SessionKey): Promise<number> =>
   scope.folds.inTurn(key, async () => (await scope.folds.head(key)).seq);
 
-/** Every commit that matches, as it comes. Where it starts is settled by the call, not by the first step. */
+/** Every matching commit, as it is appended. The call fixes where it starts, not the first step of the iteration. */
 export const watchCommits = (
   scope: FollowAccess,
   key: SessionKey,
@@ -32,6 +34,6 @@ export const watchCommits = (
 ): AsyncGenerator<CommitRecord, void, void> => {
   const asked = parseInput('the filter', WatchFilter, filter);
   const start = asked.after === undefined ? fromNow(scope, key) : Promise.resolve(asked.after);
-  start.catch(() => undefined); // told by the first step, if there is one
+  start.catch(() => undefined); // The first step reports the failure, if it is ever taken.
   return endAtOnce(asked.signal, (signal) => commitsAfter(scope, key, start, { ...asked, signal }));
 };

@@ -1,4 +1,4 @@
-/** Where the AI SDK and the MCP clients put what they say of a call. */
+/** Options that the AI SDK and MCP clients pass with a tool call. */
 export interface CallOptions {
   readonly toolCallId?: unknown;
   readonly abortSignal?: unknown;

@@ -9,13 +9,13 @@ import { endRunningCalls, interruptedCalls } from '../session/runs/settle-calls.
 const stateNotCommitted = (key: SessionKey): PerdureError =>
   new PerdureError(
     'CONFLICT',
-    `${key.session} kept changing: the call is journaled, what it changed in the state is not`,
+    `gave up on ${key.session} after too many conflicting writes: the call is journaled, but its state change is not`,
     { details: { ...key } },
   );
 
 /**
- * Writes a session's journal of tool calls. It holds the epoch from its first entry on; when another claims the session, its entries are
- * refused and no tool is run any more.
+ * Writes a session's journal of tool calls, and holds the epoch from its first entry on. Once another writer claims
+ * the session, further entries are rejected and no more tools run.
  */
 export class Journal {
   readonly #scope: WriteAccess;
@@ -28,20 +28,20 @@ export class Journal {
     this.#key = key;
   }
 
-  /** A call is journaled only while the session takes messages; the first one claims the session. */
+  /** A call is journaled only while the session accepts messages. The first call claims the session. */
   begin(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
     return this.#inOrder(() => (this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn)));
   }
 
   /**
-   * An outcome is a fact and must not be lost: it lands whatever became of the session, as long as nobody else has taken it over, and also
-   * when what it changed in the state cannot be committed.
+   * An outcome is a fact and must not be lost. It lands in any status of the session, unless another writer has taken
+   * over. It lands even if its state change cannot be committed.
    */
   end(fact: (state: SessionFold) => EventDraft, commit: (state: SessionFold) => EventDraft | undefined): Promise<void> {
     return this.#inOrder(() => this.#end(fact, commit));
   }
 
-  /** Entries of calls that run beside each other are written one after another. */
+  /** Entries of parallel calls are written one after another. */
   #inOrder<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#last.then(work, work);
     this.#last = mine.catch(() => undefined);
@@ -49,8 +49,8 @@ export class Journal {
   }
 
   /**
-   * What the one before left under way cannot be told any more: it ends as interrupted, unless it is a run's, which recovers its own. The last
-   * attempt lands at any head.
+   * Calls that the previous writer left running end as interrupted, because their outcome is unknown. The exception is
+   * a run, which recovers its own calls. The last attempt lands at any head.
    */
   async #claim(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
     const { clock } = this.#scope;

@@ -16,13 +16,19 @@ type CalledOn = (state: SessionFold) => EventDraft;
 
 const isFenced = (error: unknown): boolean => error instanceof PerdureError && error.code === 'FENCED';
 
-/** Journals the calls of a set of tools. Sets of one handle share its journal, so that they can be used beside each other. */
+/**
+ * Journals the calls of a set of tools. All sets of one handle share its journal, so that they can be used in
+ * parallel.
+ */
 export type TrackCalls = (declarations?: ToolDeclarations) => BeginCall;
 
 export const callTracking = (scope: WriteAccess & AgentAccess & WarningAccess, key: SessionKey): TrackCalls => {
   let shared = new Journal(scope, key);
 
-  /** The first call of a set joins the journal that there is; where that was taken over, it begins another, as tracking anew is to. */
+  /**
+   * The first call of a set joins the existing journal. If that journal is fenced, the call starts a new one, because
+   * tracking again takes over the session.
+   */
   const join = async (calledOn: CalledOn): Promise<Journal> => {
     const known = shared;
     try {
@@ -62,9 +68,9 @@ export const callTracking = (scope: WriteAccess & AgentAccess & WarningAccess, k
         try {
           const { agents } = scope;
           const redactor = await scope.secrets.redactor();
-          const told = toldEnd(ended, redactor);
+          const redacted = toldEnd(ended, redactor);
           await journal.end(
-            (fold) => endFact(fold, call, declaration, told, { durationMs }),
+            (fold) => endFact(fold, call, declaration, redacted, { durationMs }),
             (fold) => endCommit(fold, call, declaration, ended, { agents, redactor }),
           );
         } catch (problem) {

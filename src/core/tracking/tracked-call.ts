@@ -4,11 +4,14 @@ export interface ToolCall {
   readonly tool: string;
   readonly callId?: unknown;
   readonly input: unknown;
-  /** The caller's own: what fails after it was aborted was cancelled. */
+  /** The signal of the caller. A call that fails after the abort counts as cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Journals a call; what it gives back journals how the call ended, and never fails: the tool has run, and its outcome is the loop's. */
+/**
+ * Journals a call, and returns a function that journals its end. That function never fails: the tool has run, and its
+ * outcome belongs to the loop.
+ */
 export type BeginCall = (call: ToolCall) => Promise<(ended: CallEnd) => Promise<void>>;
 
 export const runTracked = async (begin: BeginCall, call: ToolCall, run: () => unknown): Promise<unknown> => {
@@ -24,7 +27,7 @@ export const runTracked = async (begin: BeginCall, call: ToolCall, run: () => un
   return output;
 };
 
-/** A call that gives its output bit by bit; the last it gave is the outcome, as in the AI SDK. */
+/** Tracks a call that yields its output piece by piece. The last piece is the outcome, as in the AI SDK. */
 export async function* streamTracked(
   begin: BeginCall,
   call: ToolCall,

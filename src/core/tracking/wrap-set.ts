@@ -12,7 +12,7 @@ const callOf = (tool: string, [input, ...rest]: readonly unknown[]): ToolCall =>
   return { tool, input, callId: toolCallId, signal: signalIn(rest) };
 };
 
-/** The function as it is, its properties included; `ownerOf` gives the `this` that it knows. */
+/** Keeps the properties of the function. `ownerOf` returns the `this` that the function expects. */
 const wrapFunction = (
   begin: BeginCall,
   tool: string,
@@ -29,7 +29,10 @@ const wrapFunction = (
     },
   });
 
-/** The AI SDK reads an async iterable bit by bit. Of a function that is no generator it is known too late that it gives one. */
+/**
+ * Tools of the AI SDK may return an async iterable. A plain function reveals that only when called, too late to stream
+ * it, so only the last piece is returned.
+ */
 const lastOf = async (given: unknown): Promise<unknown> => {
   if (typeof (given as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] !== 'function') return given;
   let last: unknown;
@@ -42,7 +45,7 @@ const executeOf = (tool: unknown): AnyFunction | undefined => {
   return typeof execute === 'function' ? (execute as AnyFunction) : undefined;
 };
 
-/** Undefined for what is no tool, or is run by somebody else. */
+/** Undefined if it is not a tool, or is executed elsewhere. */
 const wrapTool = (
   begin: BeginCall,
   name: string,
@@ -77,7 +80,7 @@ const wrapRecord = (begin: BeginCall, tools: Named): object => {
   return wrapped;
 };
 
-/** What an instance has, and what it inherits. */
+/** The own and inherited properties of an instance. */
 const descriptorsOf = (instance: object): ReadonlyMap<string, PropertyDescriptor> => {
   const found = new Map<string, PropertyDescriptor>();
   for (let from = instance; from && from !== Object.prototype; from = Object.getPrototypeOf(from)) {
@@ -88,7 +91,10 @@ const descriptorsOf = (instance: object): ReadonlyMap<string, PropertyDescriptor
   return found;
 };
 
-/** Its methods are the tools. All else is the instance's, which knows no other `this` than itself. */
+/**
+ * Its methods are the tools. All other properties are forwarded to the instance, which is also the `this` of its
+ * methods.
+ */
 const wrapInstance = (begin: BeginCall, instance: Named): object => {
   const wrapped: object = Object.create(Object.getPrototypeOf(instance));
   const ownerOf = (self: unknown) => (self === wrapped ? instance : self);
@@ -103,7 +109,10 @@ const wrapInstance = (begin: BeginCall, instance: Named): object => {
   return wrapped;
 };
 
-/** Tools by their names. Within them `this` is what it was: what a tool calls of its own is not a call of the loop. */
+/**
+ * Wraps tools by name. Inside a tool, `this` stays the original, so that calls between tools are not journaled as
+ * calls of the loop.
+ */
 export const wrapSet = (begin: BeginCall, tools: object): object => {
   const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(tools));
   return isPlain ? wrapRecord(begin, tools as Named) : wrapInstance(begin, tools as Named);

@@ -3,7 +3,10 @@ import { signalIn } from './call-options.ts';
 import { type BeginCall, runTracked } from './tracked-call.ts';
 import { type AnyFunction, cannotTrack, wrapSet } from './wrap-set.ts';
 
-/** By their names functions, or objects as the AI SDK defines tools: of those `execute` is tracked, and the rest stays as it is. */
+/**
+ * Functions by name, or tools as the AI SDK defines them. Of the latter only `execute` is tracked, and the rest stays
+ * unchanged.
+ */
 export type ToolSet = object;
 
 interface ToolRequest {
@@ -28,7 +31,7 @@ type OutputOf<T> = T extends (...all: never[]) => infer O
     ? Given<O>
     : never;
 
-/** By the names of the tools; a client's tools are known to its server alone. */
+/** Declarations by tool name. The tools of an MCP client are known only to its server. */
 export type DeclarationsFor<T> = T extends ToolClient
   ? Readonly<Record<string, ToolDeclaration<Record<string, unknown>, Awaited<ReturnType<T['callTool']>>>>>
   : { readonly [Name in keyof T]?: ToolDeclaration<InputOf<T[Name]>, OutputOf<T[Name]>> };
@@ -41,12 +44,12 @@ type TrackedTool<T> = T extends (...all: never[]) => PromiseLike<unknown>
   : T extends (...all: infer A) => infer R
     ? TrackedFunction<A, R>
     : T;
-/** The same tools: only a function that answered at once answers by a promise, as its call is journaled first. */
+/** The same tools. A synchronous function returns a promise instead, because its call is journaled first. */
 export type Tracked<T> = T extends ToolClient ? T : { [Name in keyof T]: TrackedTool<T[Name]> };
 
 const isClient = (tools: object): tools is ToolClient => typeof (tools as Partial<ToolClient>).callTool === 'function';
 
-/** What the AI SDK's MCP client gives as tools would call past the `callTool` that is tracked. */
+/** The tools that the AI SDK's MCP client returns would bypass the tracked `callTool`. */
 const givesTools = (client: ToolClient, name: string | symbol): boolean =>
   'toolsFromDefinitions' in client && (name === 'tools' || name === 'toolsFromDefinitions');
 
@@ -72,7 +75,10 @@ const wrapClient = (begin: BeginCall, client: ToolClient): ToolClient => {
   });
 };
 
-/** The same tools in the same shape, each call journaled. A tool without `execute` is run by somebody else and left alone. */
+/**
+ * The same tools in the same shape, with each call journaled. A tool without `execute` is executed elsewhere and left
+ * unchanged.
+ */
 export const wrapTools = <Tools extends ToolSet | ToolClient>(begin: BeginCall, tools: Tools): Tracked<Tools> => {
   if (tools === null || typeof tools !== 'object' || Symbol.iterator in tools) {
     throw cannotTrack('there is nothing to track');
