@@ -24,60 +24,83 @@ import { parseStore, type StoreAddress, sqliteFileIn } from './stores/parse-stor
 
 export interface RuntimeOptions {
   /**
-   * `sqlite:PATH`, `postgres://…`, or a store of your own. An address of PostgreSQL is opened with PERDURE_POOL_SIZE connections. If it leads
-   * to a pooler, PERDURE_LISTEN_URL names the server itself, to listen at.
+   * `sqlite:PATH`, `postgres://…`, or your own store. PERDURE_POOL_SIZE sets the number of PostgreSQL connections. If
+   * the address is a pooler's, PERDURE_LISTEN_URL must name the server itself, because listening needs a direct
+   * connection.
    */
   readonly store: string | RuntimeStore;
   /** The agents whose sessions this runtime can work on. */
   readonly agents?: readonly Agent[];
   /**
-   * Whether it works on runs by itself: at the first input, answer or wait for a run, it starts a worker for all workspaces. True by
-   * default where it holds agents; false leaves the runs to `runtime.worker()` or to other processes.
+   * Whether the runtime works on runs by itself. If so, it starts a worker for all workspaces at the first input, answer
+   * or wait for a run. True by default if it holds agents. False leaves the runs to `runtime.worker()` or other processes.
    */
   readonly worker?: boolean;
-  /** Providers and models beyond what the environment says. */
+  /** Providers and models in addition to those in the environment. */
   readonly models?: ModelsConfig;
-  /** Where this machine keeps worktrees; by default PERDURE_DATA, or beside the SQLite file, or `.perdure` in the current folder. */
+  /**
+   * The folder for worktrees on this machine. Default: PERDURE_DATA, else the SQLite file's folder, else `.perdure` in
+   * the current folder.
+   */
   readonly data?: string;
-  /** The master key that vaults are sealed with, as base64 of 32 bytes; by default PERDURE_MASTER_KEY, or what is in the file PERDURE_MASTER_KEY_FILE or `master.key` of the data folder. */
+  /**
+   * The master key that seals vaults, as base64 of 32 bytes. Default: PERDURE_MASTER_KEY, else the content of the file
+   * PERDURE_MASTER_KEY_FILE, else of `master.key` in the data folder.
+   */
   readonly masterKey?: string;
-  /** How long to wait between tries. */
+  /** Waiting times, such as the one before a failed model is asked again. */
   readonly timing?: Partial<Timing>;
-  /** Where times come from, so that tests can bring their own. */
+  /** The source of the current time, so that tests can inject their own. */
   readonly clock?: Clock;
-  /** How often folds are kept, so that opening reads a bounded tail. */
+  /** How often folds are stored, so that opening a session reads a bounded tail. */
   readonly snapshots?: SnapshotPolicy;
-  /** Where webhooks may go. By default to public addresses over https; to others too where PERDURE_WEBHOOKS_ALLOW_PRIVATE is 1. */
+  /**
+   * Where webhooks may be sent. Default: to public addresses over https. PERDURE_WEBHOOKS_ALLOW_PRIVATE=1 allows other
+   * addresses too.
+   */
   readonly webhooks?: Partial<PostRules>;
-  /** Makes spans around runs, model calls and tool calls, such as `openTelemetrySpans()` of `perdure/observe`; none by default. */
+  /**
+   * Creates spans around runs, model calls and tool calls, such as `openTelemetrySpans()` of `perdure/observe`.
+   * Default: none.
+   */
   readonly spans?: Spans;
-  /** Called with the events that this runtime wrote. It must be quick; what it throws becomes a warning. */
+  /**
+   * Called with the events that this runtime wrote. It must return quickly. An error that it throws becomes a warning.
+   */
   readonly onAppended?: (events: readonly SessionEvent[]) => void;
-  /** Called with what went wrong outside of any call of yours, such as a fold snapshot that could not be kept. By default a process warning. */
+  /**
+   * Called with problems outside your own calls, such as a fold snapshot that could not be stored. Default: a process
+   * warning.
+   */
   readonly onWarning?: (problem: unknown) => void;
 }
 
 export interface Runtime extends ScopedRuntime, AsyncDisposable {
-  /** Acts as a member of a workspace. Without it: the member `local` of the workspace `local`, an admin. */
+  /** Acts as a member of a workspace. Without it, the runtime acts as the admin `local` of the workspace `local`. */
   as(identity: Identity): ScopedRuntime;
-  /** Whom a key stands for; undefined when it is none, was revoked, has expired, or its member is gone. */
+  /**
+   * The member that a key belongs to. Undefined if the key is unknown, revoked or expired, or if its member is gone.
+   */
   authenticate(token: string): Promise<Authenticated | undefined>;
   /** Makes a worker, which works on the runs of all workspaces once it is started, in place of the runtime's own. With `session`, on one session of the workspace `local`. */
   worker(options?: WorkerOptions): Worker;
-  /** Makes the file with the master key, where there is none yet. */
+  /** Creates the file with the master key. Fails with CONFLICT if there is a key already. */
   makeMasterKey(): Promise<{ readonly file: string }>;
   /**
-   * Seals the vaults of all workspaces with another master key: the one that is given (base64 of 32 bytes), or a new one in the key file.
-   * Until it returns, both keys are needed. If it was interrupted, call it again.
+   * Seals the vaults of all workspaces with another master key: the given one (base64 of 32 bytes), or a new one in the
+   * key file. Both keys are needed until it returns. If it was interrupted, call it again.
    */
   rotateMasterKey(newKey?: string): Promise<{ readonly workspaces: number }>;
-  /** Where this machine keeps worktrees. */
+  /** The folder for worktrees on this machine. */
   readonly data: string;
-  /** All of the store. */
+  /** All workspaces of the store. */
   readonly workspaces: Workspaces;
   /** Whether the store answers. */
   isReady(): Promise<boolean>;
-  /** Stops workers, waits for what is under way and ends followers; idempotent. `await using` does it at the end of a block. */
+  /**
+   * Stops workers, waits for calls in progress, and ends followers. It is idempotent. `await using` calls it at the end
+   * of a block.
+   */
   close(): Promise<void>;
 }
 
@@ -87,7 +110,7 @@ const poolSizeIn = async (text: string | undefined): Promise<number | undefined>
   return checkPoolSize('PERDURE_POOL_SIZE', Number(text), text);
 };
 
-/** Engines are loaded when they are first used: a program on SQLite never pays for PostgreSQL's. */
+/** Loads an engine on first use, so that a program on SQLite never loads PostgreSQL's. */
 const openStore = async (address: StoreAddress, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
   if ('file' in address) {
     const { openSqliteStore } = await import('./stores/sqlite/index.ts');
@@ -108,13 +131,13 @@ const storeOf = async (given: unknown, onWarning: (problem: unknown) => void): P
   return 'append' in store ? store : openStore(store, onWarning);
 };
 
-/** Whether the address is that of a SQLite database with nothing in it. Makes none, and nothing in it. */
+/** Whether the address names a SQLite database with nothing in it. Creates neither the file nor tables. */
 export const isBlankStore = async (address: string): Promise<boolean> => {
   const file = sqliteFileIn(address);
   return file !== undefined && (await import('./stores/sqlite/file/is-blank.ts')).isBlank(file);
 };
 
-/** Copies all of a store on SQLite into a new file, while others work on it; gives its size in bytes. */
+/** Copies a whole SQLite store into a new file while it is in use. Returns the size in bytes. */
 export const backUpStore = async (store: RuntimeOptions['store'], target: string): Promise<number> => {
   const given = parseStore(store);
   if ('file' in given) return (await import('./stores/sqlite/thread/back-up.ts')).backUpSqlite(given.file, target);
@@ -148,7 +171,7 @@ const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
-/** The schemas are waited for only where there is something that they check. */
+/** Loads the schemas only if there is a setting to check. */
 const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<void> => {
   if (snapshots === undefined && timing === undefined) return;
   (await import('./core/runtime/scopes.ts')).settingsOf({ snapshots, timing });
@@ -156,7 +179,7 @@ const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<voi
 
 const neededNode = 24;
 
-/** An older one can load this file, and would call those that come next a syntax error. */
+/** An older Node can load this file, but would report syntax errors in the modules loaded next. */
 const refuseOldNode = (): void => {
   if (Number.parseInt(process.version.slice(1), 10) >= neededNode) return;
   const remedy = `get it from https://nodejs.org or with "npm install --save-dev node@${neededNode}"`;
@@ -166,7 +189,7 @@ const refuseOldNode = (): void => {
   );
 };
 
-/** Before anything is opened: a runtime that is refused makes no store. Gives the agents by name and version. */
+/** Runs before anything is opened, so that rejected options create no store. Returns the agents by name and version. */
 const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string, Agent>> => {
   refuseOldNode();
   const unknown = fieldProblem(options, fields, { models: modelsFields });
@@ -182,14 +205,14 @@ const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string
   return registry;
 };
 
-/** One that the program has opened is closed with the runtime, also when that is refused. */
+/** A store that the program opened is closed with the runtime, also if its options are rejected. */
 const closeGiven = async (store: Partial<RuntimeStore> | string | null | undefined): Promise<void> => {
   if (typeof store !== 'string') await store?.close?.();
 };
 
 /**
- * The use cases and their schemas take longer to load than to open a database, so both happen at once, and only when they are needed.
- * Nothing of ours is loaded later: by then the package may have been replaced by another release.
+ * Loading the use cases and their schemas takes longer than opening a database. Both happen at once, and only when
+ * needed. Everything of this package is loaded here, because another release may replace its files later.
  */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
   const given = options ?? {};

@@ -5,22 +5,22 @@ import type { Usage, WaitReason } from './run.ts';
 export interface RunFields<Status extends string> {
   /** The id of the run. */
   readonly run: RunId;
-  /** How it ended, or how it rests. */
+  /** How the run ended, or the state in which it rests. */
   readonly status: Status;
-  /** The tokens that it used so far, and what they cost where the price is known. */
+  /** The tokens used so far, and their cost if the price is known. */
   readonly usage: Usage;
 }
 
-/** A run that is at work, or is to be. */
+/** A run that is in progress or queued. */
 export interface RunUnderWay extends RunFields<'running'> {}
 
 export interface SucceededRun<Output = unknown> extends RunFields<'succeeded'> {
-  /** The value that the agent's output schema gives; text where the agent has none. */
+  /** The value that the agent's output schema describes, or text if the agent has none. */
   readonly output: Output;
 }
 
 export interface FailedRun extends RunFields<'failed'> {
-  /** The code is a RunFailureCode or an ErrorCode, or that of another release. */
+  /** The code is a RunFailureCode or an ErrorCode, or one from another release. */
   readonly error: { readonly code: string; readonly message: string };
 }
 
@@ -31,11 +31,11 @@ export interface WaitingRun extends RunFields<'waiting'> {
   readonly waitingFor: Exclude<WaitReason, 'model'>;
   /** Why it waits, for people. */
   readonly reason?: string | undefined;
-  /** The session of a subagent that waits, when it is not this one. */
+  /** The session of the subagent that waits, if it is not this one. */
   readonly waitsIn?: SessionId | undefined;
 }
 
-/** Its session is paused. */
+/** A run whose session is paused. */
 export interface PausedRun extends RunFields<'paused'> {}
 
 export type EndedRun<Output = unknown> = SucceededRun<Output> | FailedRun | CancelledRun;
@@ -53,6 +53,6 @@ const ends: Readonly<Record<RunResult['status'] | RunUnderWay['status'], boolean
 
 export const hasEnded = <Output>(run: RunResult<Output> | RunUnderWay): run is EndedRun<Output> => ends[run.status];
 
-/** Whether it has ended, waits for somebody or is paused. */
+/** Whether the run has ended, waits for someone, or is paused. */
 export const isAtRest = <Output>(run: RunResult<Output> | RunUnderWay): run is RunResult<Output> =>
   run.status !== 'running';

@@ -46,7 +46,7 @@ test('[RUN22] reading after the end of a run yields nothing, and an unknown even
 
 test('[RUN4] cancelling an ended run, or looking up an unknown one, says where to look', async () => {
   const { runtime, session, run } = await startJoined();
-  const look = `\`perdure log ${session.id}\` tells which there are`;
+  const look = `\`perdure log ${session.id}\` lists all of its runs`;
   await expect(run.cancel()).rejects.toMatchObject({
     code: 'RUN_NOT_FOUND',
     message: `${session.id} has no run ${run.id} that is queued or under way: ${look}`,

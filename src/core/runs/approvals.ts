@@ -12,23 +12,23 @@ import { parseInput } from '../session/events/event-codec.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 import type { ApprovalState } from '../session/runs/run-fold.ts';
 
-/** A call that somebody has to allow before it runs. */
+/** A call that a person must approve before it runs. */
 export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
   readonly session: SessionId;
 }
 
 export interface Approvals {
-  /** Those that nobody has answered, in all sessions of the workspace. */
+  /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
-  /** Lets the call run. Both answers give the session that asked. */
+  /** Approves the call. Like `deny`, it returns the session that asked. */
   approve(id: string): Promise<SessionId>;
-  /** Refuses the call; the model is told, with the reason. */
+  /** Denies the call. The model receives the reason. */
   deny(id: string, reason?: string): Promise<SessionId>;
 }
 
 const pageSize = 200;
 
-/** Newest change first. */
+/** Yields sessions by time of change, newest first. */
 async function* sessionsOf(scope: LogAccess, status?: ListQuery['status']): AsyncGenerator<SessionSummary> {
   for (let after: ListQuery['after']; ; ) {
     const page = await scope.store.list(scope.workspace, { status, limit: pageSize, after });
@@ -39,7 +39,7 @@ async function* sessionsOf(scope: LogAccess, status?: ListQuery['status']): Asyn
   }
 }
 
-/** None of a session that is damaged: it cannot go on, and those of the others are to be found. */
+/** Returns none for a damaged session, which cannot continue. The approvals of other sessions must still be found. */
 const approvalsIn = async (scope: LogAccess, session: SessionId): Promise<readonly ApprovalState[]> => {
   try {
     return Object.values((await scope.folds.head(keyOf(scope, session))).approvals);
@@ -60,7 +60,10 @@ async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApprov
 
 const maxSearched = 1000;
 
-/** Where it was answered, among the sessions that changed last: whoever gives the same answer again is told that it holds. */
+/**
+ * The session where the approval was answered, searched among those that changed last. Repeating the same answer then
+ * succeeds.
+ */
 const answeredIn = async (scope: LogAccess, id: ApprovalId): Promise<SessionId | undefined> => {
   let searched = 0;
   for await (const { id: session } of sessionsOf(scope)) {
@@ -101,7 +104,10 @@ export const approvalsOf = (scope: AnswerAccess): Approvals => {
 
 const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: Text.max(2000).optional() });
 
-/** One answer for good, kept by a key of the session: whoever gives the same again is told that it holds, whatever became of the call. */
+/**
+ * An answer is final, and is stored by a key of the session. Repeating the same answer succeeds, whatever became of the
+ * call.
+ */
 export const answerApproval = async (
   scope: AnswerAccess,
   key: SessionKey,
@@ -121,7 +127,7 @@ export const answerApproval = async (
   try {
     await execute(scope, key, command, { idempotencyKey: approvalKey(approval), body: { answer } });
   } catch (error) {
-    throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered otherwise') : error;
+    throw isPerdureError(error, 'KEY_REUSED') ? settledAlready(approval, 'was answered differently') : error;
   }
   scope.needWorker(key);
 };

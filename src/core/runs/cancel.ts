@@ -17,18 +17,18 @@ const usageOf = async (scope: FollowAccess, key: SessionKey): Promise<Usage> => 
   return usage;
 };
 
-/** Closed, so that nothing is asked of it any more that was on the way. */
+/** Closes the child, so that no input in flight can start it again. */
 const endChild = async (scope: WriteAccess & FollowAccess, key: SessionKey): Promise<Usage> => {
   await cancelRuns(scope, key, ({ run, queue }) => [...(run ? [run.id] : []), ...queue.map((input) => input.run)]);
   await execute(scope, key, async ({ status }) =>
     status === 'closed' || status === 'archived'
       ? undefined
-      : { type: 'close', reason: 'what it worked for is over', now: scope.clock.now() },
+      : { type: 'close', reason: 'the call that it worked for has ended', now: scope.clock.now() },
   );
   return usageOf(scope, key);
 };
 
-/** Ends those who work for calls that are over. After a crash anywhere the log still names those that are left. */
+/** Ends the sessions that work for calls which have ended. After a crash, the log still names those that are left. */
 export const endChildren = async (
   scope: WriteAccess & FollowAccess,
   key: SessionKey,
@@ -59,11 +59,14 @@ const cancelRuns = async (
   });
   const write = (decide: Decide) => (claimed ? writer.decide(decide) : writer.claim(decide));
   await endChildren(scope, key, write).catch((error) => {
-    if (!isPerdureError(error, 'FENCED')) throw error; // whoever has the session now ends them first
+    if (!isPerdureError(error, 'FENCED')) throw error; // the new holder of the session ends them
   });
 };
 
-/** Stops it at once: whoever is at work on it is fenced before this returns, and the log is whole. Without a run: the one under way, if any. */
+/**
+ * Stops a run at once: its worker is fenced before this returns, and the log is complete. Without `wanted`, it stops
+ * the run in progress, if any.
+ */
 export const cancelRun = async (
   scope: WriteAccess & FollowAccess,
   key: SessionKey,

@@ -6,10 +6,13 @@ import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
 import { runNotFound } from './run-not-found.ts';
 import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
-/** Clocks are set back at times. */
+/** Tolerance for clocks that were set back. */
 const slackMs = 86_400_000;
 
-/** An id is made before the event that admits its run, and no event is older than those before it: further back it cannot be. */
+/**
+ * Reads backward. A run id is created before the event that admits the run, so the search ends at events older than the
+ * id.
+ */
 export const findRun = async (scope: RunHandleAccess, key: SessionKey, wanted: string): Promise<Run<Json>> => {
   const id = parseInput('the run', RunId, wanted);
   const { seq } = await scope.folds.outline(key);

@@ -9,7 +9,7 @@ import { pauseChildren, resumeChildren } from './pause.ts';
 
 const Options = z.strictObject({ to: Holder, reason: Text.max(2000).optional() });
 
-/** Whoever is at work is fenced; the run waits and goes on when the session is given back, and with it those who work for it. */
+/** Fences the worker. The run and its subagents wait until the session is handed back. */
 export const handOver = async (scope: WriteAccess, key: SessionKey, input: z.input<typeof Options>): Promise<void> => {
   const { to, reason } = parseInput('the handoff', Options, input);
   const { status, holder } = await scope.folds.head(key);

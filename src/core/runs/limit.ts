@@ -5,7 +5,7 @@ import type { SessionKey } from '../ports/store.ts';
 import { agentName } from '../session/agent.ts';
 import { budgetOfChild } from '../session/runs/budget.ts';
 
-/** Sets what a session may use, and with it what is left for those who work for it. */
+/** Sets the limits of a session, and from them the limits of the subagents that work for it. */
 export const limitSession = async (
   scope: WriteAccess & AgentAccess,
   key: SessionKey,

@@ -1,30 +1,33 @@
 import type { SessionId } from '../../schema/ids.ts';
 import type { WorkerAccess } from '../engine/scope.ts';
 
-/** A worker that was heard of lately, as a workspace sees it. */
+/** A worker that reported recently, as a workspace sees it. */
 export interface WorkerInfo {
   readonly worker: string;
-  /** The machine, as its data folder calls it, and the process there: told to the program itself, not to who came by a key. */
+  /** The machine, as its data folder names it, and the process there. Callers with an API key do not see them. */
   readonly machine?: string | undefined;
   readonly process?: number | undefined;
-  /** It works for this workspace alone. */
+  /** Whether it works for this workspace only. */
   readonly isOwn: boolean;
   /** As `name@version`. */
   readonly agents: readonly string[];
-  /** Sessions at once. */
+  /** The maximum number of sessions at once. */
   readonly concurrency: number;
-  /** Sessions that it has now: in all workspaces, or for who came by a key in this one. */
+  /** The number of sessions that it has: in all workspaces, or for callers with an API key only in this one. */
   readonly busy: number;
-  /** It can take another session now. */
+  /** Whether it can take another session now. */
   readonly hasRoom: boolean;
-  /** Those of this workspace. */
+  /** The sessions of this workspace that it has. */
   readonly holds: readonly SessionId[];
   readonly status: 'working' | 'draining' | 'lost';
   readonly startedAt: number;
   readonly seenAt: number;
 }
 
-/** Those that work for the workspace. What they have of others, and where, is the business of whoever runs the program. */
+/**
+ * The workers that serve the workspace. Only the program itself sees their machines and what they do in other
+ * workspaces.
+ */
 export const listWorkers = async ({ queue, workspace, caller }: WorkerAccess): Promise<readonly WorkerInfo[]> => {
   const isProgram = caller.key === undefined;
   const all = (await queue.workers()).filter((each) => each.workspace === undefined || each.workspace === workspace);

@@ -34,13 +34,16 @@ const eachChild = async (
 const hasWork = ({ status, run, queue }: SessionFold): boolean =>
   status === 'open' || (status === 'active' && (run !== undefined || queue.length > 0));
 
-/** At their next safe point, with all who work for them in turn. */
+/** Pauses the children at their next safe point, and their children in turn. */
 export const pauseChildren = (scope: WriteAccess, key: SessionKey, reason?: string): Promise<void> =>
   eachChild(scope, key, (child) =>
     askToPause(scope, child, reason, async (fold) => (hasWork(fold) ? { type: 'pause', reason } : undefined)),
   );
 
-/** Children first, so that a pause that was cut short can be asked for again; and again those that were opened meanwhile. */
+/**
+ * Pauses children first, so that an interrupted pause can be requested again. Then pauses children that were opened
+ * meanwhile.
+ */
 const askToPause = async (
   scope: WriteAccess,
   key: SessionKey,
@@ -62,7 +65,10 @@ const interrupt = async (scope: WriteAccess, key: SessionKey, reason?: string): 
   );
 };
 
-/** A run and those who work for it come to rest at their next safe point; when that takes longer than it may, whoever is at work is fenced. */
+/**
+ * The run and its subagents pause at their next safe point. If that takes longer than `withinMs`, their workers are
+ * fenced.
+ */
 export const pauseSession = async (
   scope: WriteAccess & FollowAccess,
   key: SessionKey,
@@ -86,6 +92,6 @@ export const resumeChildren = (scope: WriteAccess, key: SessionKey): Promise<voi
     letGoOn(scope, child, async ({ status }) => (lifecycle[status].resume ? { type: 'resume' } : undefined)),
   );
 
-/** With those who work for it, unless a person has it. */
+/** Also resumes the children, unless a person holds the session. */
 export const resumeSession = (scope: WriteAccess, key: SessionKey): Promise<void> =>
   letGoOn(scope, key, { type: 'resume' });

@@ -12,7 +12,7 @@ import { parseInput } from '../session/events/event-codec.ts';
 import { cancelledBy, type Rewind } from '../sessions/rewind.ts';
 import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
-/** A turn that is tried again: what was asked, and the run that answers it where the session's agent does so. */
+/** A retried turn: its input, and its run if the session's agent answers it. */
 export interface Retry<Output = unknown> extends Rewind {
   readonly message: Message;
   /** The new turn, where a foreign loop answers it. */
@@ -21,13 +21,13 @@ export interface Retry<Output = unknown> extends Rewind {
 }
 
 const nothingAsked = (key: SessionKey, turn: number): PerdureError =>
-  new PerdureError('POINT_NOT_FOUND', `turn ${turn} of ${key.session} has no input to try again`, {
+  new PerdureError('POINT_NOT_FOUND', `turn ${turn} of ${key.session} has no input to retry`, {
     details: { turn },
   });
 
 const Options = z.strictObject({ turn: z.int().positive() });
 
-/** Goes back to before a turn and asks the same again, as a new turn that says which one it tries again. */
+/** Rewinds to before a turn and sends its input again, as a new turn that names the turn it retries. */
 export const retryTurn = async (
   scope: RunHandleAccess & CallerAccess,
   key: SessionKey,

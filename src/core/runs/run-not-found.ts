@@ -2,10 +2,10 @@ import { PerdureError } from '../../schema/error.ts';
 import type { RunId } from '../../schema/ids.ts';
 import type { SessionKey } from '../ports/store.ts';
 
-/** `that` is what the run would have to be, where one of this id is not enough. */
+/** `that` adds a condition that the run must meet, such as being queued. */
 export const runNotFound = ({ session }: SessionKey, run: RunId, that = ''): PerdureError =>
   new PerdureError(
     'RUN_NOT_FOUND',
-    `${session} has no run ${run}${that}: \`perdure log ${session}\` tells which there are`,
+    `${session} has no run ${run}${that}: \`perdure log ${session}\` lists all of its runs`,
     { details: { session, run } },
   );

@@ -24,34 +24,34 @@ import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { cancelRun } from './cancel.ts';
 import { warnWhileUntaken } from './warn-untaken.ts';
 
-/** What leads to a run: its id, and the event that admitted it. */
+/** A run's id, and the seq of the event that admitted it. */
 export interface AdmittedRun {
   readonly id: RunId;
   readonly admittedAt: number;
 }
 
-/** One execution of a turn. The handle holds nothing: the run goes on without it. */
+/** One execution of a turn. The handle holds no resource, and the run continues without it. */
 export interface Run<Output = unknown> {
   readonly id: RunId;
   readonly session: SessionId;
-  /** How it stands now, without waiting. One that no worker has taken on yet counts as running. */
+  /** The current status, without waiting. A run that no worker has claimed yet counts as running. */
   status(): Promise<RunResult<Output> | RunUnderWay>;
-  /** Waits until it has ended, waits for somebody or is paused, and tells the outcome. A `signal` ends the wait. */
+  /** Waits until the run ends, waits for someone, or is paused. Returns the outcome. A `signal` ends the wait. */
   result(options?: z.input<typeof Waiting>): Promise<RunResult<Output>>;
-  /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
+  /** Waits until the run ends, however long it waits for people in between. Returns the outcome. */
   waitForEnd(options?: z.input<typeof Waiting>): Promise<EndedRun<Output>>;
-  /** Its events from the admission on, as they come, until it ends. `after` goes on from a seq. */
+  /** Yields its events from the admission on, as they happen, until it ends. `after` continues after a seq. */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
-  /** Ends it at once, whoever is at work on it. */
+  /** Ends the run at once, also while a worker executes it. */
   cancel(): Promise<void>;
 }
 
 const Waiting = Following.omit({ after: true });
 
-/** The log holds JSON. */
+/** Outputs are JSON here, because they come from the log. */
 type Standing = RunResult<Json> | RunUnderWay;
 
-/** How a run stands now, and again after everything that happens. Its end is the last. */
+/** Yields the status of a run now and after every further event. Its end is the last. */
 export async function* runStandings(
   scope: FollowAccess,
   key: SessionKey,
@@ -79,7 +79,10 @@ export type RunHandleAccess = WriteAccess & FollowAccess & WorkerAccess & Handle
 
 export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: AdmittedRun): Run<Json> => {
   const { id, admittedAt } = run;
-  /** Read from the admission on, wherever its reader is: that tells where the input went, and whether the run is over. */
+  /**
+   * Reads from the admission on, even if `after` is later. Only the earlier events show which run answers the input,
+   * and whether that run has ended.
+   */
   async function* eventsAfter(after: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void, void> {
     if (after >= admittedAt) refuseBeyond(key, after, await scope.folds.outline(key));
     let followed = newlyFollowed(id);
@@ -101,7 +104,7 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
     } finally {
       stopWarning();
     }
-    throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was ended: the run goes on');
+    throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed, or the wait was aborted: the run continues');
   };
   return scope.give<Run<Json>>('run', {
     id,
@@ -112,7 +115,7 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
     },
     status: async () => {
       for await (const standing of runStandings(scope, key, run)) return standing;
-      throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: the run goes on');
+      throw new PerdureError('RUNTIME_CLOSED', 'the runtime was closed: the run continues');
     },
     result: (options) => until(isAtRest, options),
     waitForEnd: (options) => until(hasEnded, options),
@@ -122,20 +125,20 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
   });
 };
 
-/** What keeps a run that has not ended. */
+/** Why a run that has not ended makes no progress. */
 type Rest = Omit<WaitingRun, 'run' | 'usage'> | Omit<PausedRun, 'run' | 'usage'>;
 
 const waitsFor = (rest: Rest | undefined, reason: WaitingRun['waitingFor']): boolean =>
   rest?.status === 'waiting' && rest.waitingFor === reason;
 
-/** What the run waits for after the event; nothing once it has come, whoever goes on with it. */
+/** What the run waits for after the event. Undefined once the run can continue. */
 const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): Rest | undefined => {
   switch (event.type) {
     case 'run.waiting':
     case 'child.waiting': {
       if (event.run !== run) return before;
       const { for: waitingFor, reason } = event.payload;
-      if (waitingFor === 'model') return undefined; // goes on by itself
+      if (waitingFor === 'model') return undefined; // continues by itself
       return { status: 'waiting', waitingFor, reason, waitsIn: event.payload.session };
     }
     case 'run.started':
@@ -153,7 +156,7 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
   }
 };
 
-/** Whether the session lets its runs go on. */
+/** Why the session holds its runs back after the event. Undefined if it does not. */
 const holdAfter = (before: Rest | undefined, event: SessionEvent): Rest | undefined => {
   switch (event.type) {
     case 'session.paused':

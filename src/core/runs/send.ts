@@ -17,11 +17,14 @@ import { type AdmittedRun, type Run, type RunHandleAccess, runHandle } from './r
 export type SendInput = string | readonly z.input<typeof UserPart>[];
 
 export interface SendOptions {
-  /** The same key with the same input again gives the same run, and nothing is sent twice. */
+  /** Repeating the same input with the same key returns the same run, and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;
-  /** What becomes of the input while a run is under way: it waits its turn (`queue`), joins the run at its next step (`steer`), ends the run first (`interrupt`), or is refused (`reject`). */
+  /**
+   * How to treat the input while a run is in progress: it waits its turn (`queue`, the default), joins the run at its
+   * next step (`steer`), ends the run first (`interrupt`), or is rejected (`reject`).
+   */
   readonly policy?: InputPolicy | undefined;
-  /** The run begins no sooner than this: a date, or milliseconds since 1970. Inputs that are sent later need not wait for it. */
+  /** The earliest start of the run: a date, or milliseconds since 1970. Later inputs do not wait for it. */
   readonly notBefore?: Date | number | undefined;
 }
 
@@ -38,7 +41,7 @@ const Options = z
     ({ policy = defaultPolicy, notBefore }) => notBefore === undefined || policy === 'queue' || policy === 'reject',
     {
       path: ['notBefore'],
-      error: 'what begins later is queued: leave out the policy',
+      error: 'an input that begins later is queued: leave out the policy',
     },
   );
 type Admission = z.output<typeof Options>;
@@ -46,7 +49,10 @@ type Admission = z.output<typeof Options>;
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
 
-/** What is under way when the input is admitted, and nothing that came after it: repeated by its key, it may have had its turn. */
+/**
+ * Cancels the run in progress, but only while the admitted input still waits. If the request was repeated by its key,
+ * the input may have begun already.
+ */
 const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);
   if (!run || !queue.some((input) => input.run === admitted)) return;
@@ -55,7 +61,7 @@ const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, adm
   });
 };
 
-/** Stores the input and makes the run that will answer it, in one: what is acknowledged here will be worked on. */
+/** Stores the input and creates its run in one append, so that every acknowledged input will be worked on. */
 export const admitInput = async (
   scope: WriteAccess & FollowAccess & CallerAccess,
   key: SessionKey,
@@ -81,12 +87,15 @@ export const admitInput = async (
     },
     { idempotencyKey, body: { content, policy, ...(notBefore !== undefined && { notBefore }) } },
   );
-  if (event?.type !== 'input.admitted') throw new TypeError('an admission gives one event');
+  if (event?.type !== 'input.admitted') throw new TypeError('expected the admission to write input.admitted');
   if (policy === 'interrupt') await interrupt(scope, key, event.payload.run);
   return { id: event.payload.run, admittedAt: event.seq };
 };
 
-/** The same for callers, who follow the run, and whose keys are not the runtime's own. */
+/**
+ * Admits an input for a caller, and returns the handle on its run. A caller's keys are kept apart from the runtime's
+ * own.
+ */
 export const sendInput = async (
   scope: RunHandleAccess & CallerAccess,
   key: SessionKey,

@@ -4,7 +4,7 @@ import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 
-/** What a session has used, and may use in all. */
+/** What a session has used, and its limits. */
 export interface SessionUsage {
   readonly session: SessionId;
   readonly agent?: { readonly name: string; readonly version: number } | undefined;
@@ -22,7 +22,7 @@ export const usageOf = async (scope: LogAccess, key: SessionKey): Promise<Sessio
   };
 };
 
-/** The session alone, where its log cannot be read: that of the others can. */
+/** Returns only the id if the log cannot be read, so that the other sessions can still be shown. */
 export const usageUnlessDamaged = async (scope: LogAccess, key: SessionKey): Promise<SessionUsage | SessionId> => {
   try {
     return await usageOf(scope, key);

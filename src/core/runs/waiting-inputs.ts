@@ -3,10 +3,10 @@ import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { QueuedInput } from '../session/runs/run-fold.ts';
 
-/** An input that was admitted and has not begun: where it is found, and when its turn comes. */
+/** An admitted input whose run has not begun. */
 export interface WaitingInput {
   readonly run: RunId;
-  /** Of the event that admitted it. */
+  /** The seq of the event that admitted it. */
   readonly seq: number;
   readonly by: Actor;
   readonly policy: QueuedInput['policy'];

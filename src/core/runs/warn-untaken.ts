@@ -4,7 +4,7 @@ import type { FollowAccess, LogAccess, WorkerAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { listWorkers } from './list-workers.ts';
 
-/** The agent that no worker holds, where the run has not begun for that alone. */
+/** The session's agent, if its lack of a worker is the only reason why the run has not begun. */
 const lackedAgent = async (
   scope: LogAccess & WorkerAccess,
   key: SessionKey,
@@ -19,7 +19,10 @@ const lackedAgent = async (
   return workers.some((each) => each.status === 'working' && each.agents.includes(held)) ? undefined : held;
 };
 
-/** Without a worker a run waits without end, and silently: the program that waits for it is told, once. Gives how to give up on that. */
+/**
+ * Warns the waiting program once if no worker can take the run. Otherwise it would wait forever without a sign. Returns
+ * a function that cancels the warning.
+ */
 export const warnWhileUntaken = (scope: FollowAccess & WorkerAccess, key: SessionKey, run: RunId): (() => void) => {
   if (scope.caller.key !== undefined) return () => {};
   const tell = async (): Promise<void> => {

@@ -27,12 +27,15 @@ export interface WorkerOptions {
   readonly concurrency?: number | undefined;
   /** Works on this session and its subagents only. */
   readonly session?: SessionId | undefined;
-  /** After this time without a sign of life from this worker, others take over its sessions: 100 ms to 24 h. */
+  /** If this worker gives no sign of life for this long, others take over its sessions: 100 ms to 24 h. */
   readonly leaseMs?: number | undefined;
-  /** How often to look for work at least, in case a hint was lost; never less than three times in a lease. */
+  /** The longest time between two looks for work, in case a hint was lost. At most a third of the lease. */
   readonly pollMs?: number | undefined;
-  /** How long `runUntilIdle` puts up with a store that fails. */
+  /** How long `runUntilIdle` tolerates a failing store. */
   readonly patienceMs?: number | undefined;
-  /** `{ perWorkspace: 8, perAgent: { 'coder@1': 20 } }`: how many sessions all workers together work on at once. Give all workers the same. */
+  /**
+   * How many sessions all workers together may work on at once: `{ perWorkspace: 8, perAgent: { 'coder@1': 20 } }`.
+   * Give all workers the same limits.
+   */
   readonly limits?: Claim['limits'];
 }

@@ -10,11 +10,11 @@ export interface AgentInfo {
   readonly tools: readonly { readonly name: string; readonly description: string; readonly effects: Effects }[];
 }
 
-/** The agents that this runtime holds. */
+/** The agents that were passed to this runtime. */
 export interface Agents {
-  /** All of them, in every version. */
+  /** All agents, in every version. */
   list(): readonly AgentInfo[];
-  /** One by its name, in the newest version or the one named. */
+  /** Finds an agent by its name, in the newest version or the given one. */
   get(name: string, version?: number): Agent;
 }
 
@@ -37,7 +37,7 @@ export const agentsOf = ({ agents }: Scope): Agents => {
       const there = all.map((agent) => `${agent.name} ${agent.version}`).join(', ') || 'none';
       throw new PerdureError(
         'AGENT_INVALID',
-        `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here: there is ${there}`,
+        `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here; available: ${there}`,
         {
           details: { name, version },
         },

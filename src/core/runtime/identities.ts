@@ -35,17 +35,17 @@ export interface IdentityOptions extends Omit<ScopeOptions, 'needWorker'> {
 
 export interface Identities {
   as(identity: Identity): ScopedRuntime;
-  /** For all workspaces. */
+  /** Creates a worker for all workspaces. */
   worker(options?: WorkerOptions): Worker;
   readonly workspaces: Workspaces;
   authenticate(token: string): Promise<Authenticated | undefined>;
   makeMasterKey: Vaults['makeMasterKey'];
   rotateMasterKey: Vaults['rotateMasterKey'];
-  /** Waits for the calls under way, and for what is being written beside them. */
+  /** Stops workers and dispatchers, then waits for calls in progress and background writes. */
   settle(): Promise<void>;
 }
 
-/** A refusal of what is privileged is written down as if it had been asked for. */
+/** Audits the rejection of a privileged verb like a call of it. */
 const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
   const permission = permissionFor(verb);
   const refusal = refusalOf(caller, verb, permission);
@@ -54,7 +54,7 @@ const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
   await (isAudited(permission) ? audited(verb, undefined, refuse) : refuse());
 };
 
-/** What each member may do, and what works for all of them. */
+/** Gives each member a runtime, and provides what works for all workspaces. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
   const { store, clock, data, closing, onWarning, agents, isWorking } = options;
   const scopes = scopesOn({ ...options, needWorker: (key) => ownWorker.start(key) });
@@ -66,7 +66,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     sealer: scopes.vaults.sealerOf(scope.workspace),
   });
   const workspaces = workspacesOf(store, clock);
-  /** What is done for all workspaces is done by whoever runs the program, and kept with the first of them. */
+  /** Operations on all workspaces are audited in the workspace `local`, as acts of the program itself. */
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
   const atWork: AtWork = new Set();
   const makeWorker = (field: Pick<WorkerField, 'workspace' | 'scopeOf' | 'keepsAlive'>, given?: WorkerOptions) => {

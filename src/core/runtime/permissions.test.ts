@@ -57,7 +57,7 @@ describe('permissions', () => {
     for (const method of ['approve', 'deny']) {
       const failure = await failureOf(() => approvals![method]!());
       expect(failure?.message).toMatch(
-        /acts as viewer: ask somebody whose role the approval takes, by default approver or admin$/,
+        /acts as viewer: ask a member whose role the approval accepts, by default approver or admin$/,
       );
     }
   });

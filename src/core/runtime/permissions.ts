@@ -6,10 +6,10 @@ import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import type { Session } from './session.ts';
 
 type Method = (...args: never[]) => unknown;
-/** What is answered at once cannot be written down before: nothing privileged may be. */
+/** A direct method returns no promise, so it cannot be audited before it runs. No privileged verb may be direct. */
 type DirectPermission = Permission & { readonly role: 'viewer' | 'member'; readonly isDirect: true };
 
-/** Every method of a handle, so that none without a permission compiles. */
+/** Covers every method of a handle, so that a method without a permission does not compile. */
 type PermissionsOf<Handle> = {
   readonly [Name in keyof Handle as Handle[Name] extends Method ? Name : never]: Handle[Name] extends Method
     ? ReturnType<Handle[Name]> extends Promise<unknown>
@@ -18,7 +18,7 @@ type PermissionsOf<Handle> = {
     : never;
 };
 
-/** Those that a runtime has, those that a session gives, and the runtime's own verbs. */
+/** The handles of a runtime and of a session, and the runtime's own verbs. */
 interface Handles extends Omit<ScopedRuntime, keyof RuntimeVerbs> {
   readonly session: Session;
   readonly run: Run;
@@ -34,14 +34,17 @@ const direct = <Role extends 'viewer' | 'member'>(role: Role, ...areas: readonly
 const read = take('viewer', 'sessions');
 const follow = direct('viewer', 'sessions');
 const change = take('member', 'sessions');
-/** A bundle holds the files too. Logs and states name files, and what is in them is told by no other verb of a session. */
+/**
+ * A bundle also contains the content of files. Logs and states only name files, and other verbs of a session reveal no
+ * content.
+ */
 const takeAway = direct('member', 'sessions', 'files');
 const readFile = take('viewer', 'files');
 const changeFile = take('member', 'files');
-/** The approval's own rule decides further. */
+/** The approval's own rule restricts this further. */
 const settle = {
   ...take('member', 'approvals'),
-  whom: 'somebody whose role the approval takes, by default approver or admin',
+  whom: 'a member whose role the approval accepts, by default approver or admin',
   isAudited: true,
 } as const;
 const maintain = take('admin', 'maintenance');
@@ -50,11 +53,11 @@ const manageKeys = take('admin', 'keys');
 const manageSecrets = take('admin', 'vault');
 const manageWebhooks = take('admin', 'webhooks');
 
-/** What each verb takes, on every surface: the least role, and the areas that a key must not leave out. */
+/** The minimum role of each verb, and the areas that an API key must include. Every surface uses this table. */
 export const permissions = {
   sessions: {
     open: change,
-    /** What is done with it has an area of its own. */
+    /** Needs no area, because each verb of the handle needs its own. */
     get: { role: 'viewer' },
     list: read,
     usage: take('viewer', 'usage'),

@@ -11,7 +11,7 @@ import type {
   WriteAccess,
 } from '../engine/scope.ts';
 
-/** One member of one workspace at work: all that use cases are given. */
+/** What use cases receive to act as one member of one workspace. */
 export interface Scope
   extends WriteAccess,
     FollowAccess,

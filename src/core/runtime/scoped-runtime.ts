@@ -16,19 +16,25 @@ import type { Sessions } from './sessions.ts';
 import type { WorkerInfo } from './workers.ts';
 
 export interface RuntimeVerbs {
-  /** Removes the blobs of the workspace that no log names, and the worktrees here that archived sessions do not need. Beside it everybody may be at work. */
+  /**
+   * Removes the workspace's blobs that no log names, and worktrees here that archived sessions do not need. Others may
+   * work meanwhile.
+   */
   gc(options?: GcOptions): Promise<Collected>;
-  /** The sessions of the workspace that change, each with its head: at least once, until the signal, the loop or the runtime ends it. */
+  /**
+   * Yields each session of the workspace that changes, with its head. Each change is reported at least once. The
+   * signal, the loop or the runtime ends it.
+   */
   changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
-  /** Does something once under a key of this member, and gives the first answer to who asks again within a day. */
+  /** Does work once per key of this member. Repeating the request within a day returns the first answer. */
   once<Answer extends Json>(request: OnceRequest, work: () => Promise<Answer>): Promise<Answer>;
-  /** Fails with FORBIDDEN when the caller may not do this; of what is privileged, that is written down. */
+  /** Fails with FORBIDDEN if the caller may not use this verb. The rejection of a privileged verb is audited. */
   check(verb: string): Promise<void>;
-  /** Those that work for the workspace, with what each has in hand. */
+  /** The workers that serve the workspace, with the sessions that each one has. */
   workers(): Promise<readonly WorkerInfo[]>;
-  /** Works on runs in this process. */
+  /** Creates a worker, which executes runs in this process. */
   worker(options?: WorkerOptions): Worker;
-  /** Sends to the webhooks of the workspace, from this process. */
+  /** Creates a dispatcher, which sends to the webhooks of the workspace from this process. */
   dispatcher(options?: DispatcherOptions): Dispatcher;
 }
 

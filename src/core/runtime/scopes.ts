@@ -40,16 +40,16 @@ interface Settings {
 export interface ScopeOptions extends Settings {
   readonly store: RuntimeStore;
   readonly models: ResolveModel;
-  /** Where worktrees are. */
+  /** The folder for worktrees. */
   readonly data: string;
   readonly storeFile?: string | undefined;
-  /** Known by the configuration, in every workspace. */
+  /** The secrets of the configuration, which are known in every workspace. */
   readonly secrets: () => Promise<readonly Secret[]>;
   readonly masterKey: MasterKeySource;
   readonly clock: Clock;
   readonly onWarning: (problem: unknown) => void;
   readonly closing: AbortSignal;
-  /** By name and version. */
+  /** Keyed by name and version. */
   readonly agents: ReadonlyMap<string, Agent>;
   readonly spans?: Spans | undefined;
   readonly onAppended?: ((events: readonly SessionEvent[]) => void) | undefined;
@@ -60,13 +60,13 @@ export interface Scopes {
   of(identity: Identity): Scope;
   readonly agents: ReadonlyMap<string, Agent>;
   readonly vaults: Vaults;
-  /** Of all handles that were given out. */
+  /** The calls in progress of all handles. */
   readonly calls: CallsUnderWay;
-  /** Waits for the calls under way, and for what is being written beside them. */
+  /** Waits for calls in progress and background writes. */
   settle(): Promise<void>;
 }
 
-/** Of a runtime, checked; by default where it says nothing. */
+/** Validates a runtime's settings and fills in defaults. */
 export const settingsOf = ({ snapshots = defaultSnapshotPolicy, timing = {} }: Settings) => ({
   snapshots: parseInput('snapshots', Snapshots, snapshots),
   timing: parseInput('timing', Timings, timing),

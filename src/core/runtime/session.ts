@@ -65,127 +65,146 @@ import {
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
 import type { Scope } from './scope.ts';
 
-/** Of one append: who has more appends again, and others have their turn in between. */
+/** Maximum messages per append, so that other writers get their turn in between. */
 export const maxMessages = 1000;
 
 /**
- * A handle on a session, with the types of its agent; `Session` by itself is one of any agent. It holds no resource: `close` ends the session
- * itself, and `reopen` undoes that.
+ * A handle on a session, with the types of its agent. Plain `Session` fits any agent. It holds no resource: `close`
+ * ends the session itself, and `reopen` undoes that.
  */
 export interface Session<Own = Record<string, unknown>, Output = unknown> {
   // Identity and lifecycle
 
   readonly id: SessionId;
-  /** What a listing shows of it: title, status, agent, counts, and where it came from. */
+  /** What a listing shows of the session: title, status, agent, counts and origin. */
   summary(): Promise<SessionSummary>;
-  /** Gives it another title, metadata or priority. */
+  /** Changes the title, metadata or priority. */
   update(about: Description): Promise<void>;
-  /** Binds the session to an agent, or to another version of its agent. The handle that it gives has the types of that one. */
+  /**
+   * Binds the session to an agent, or to another version of its agent. The returned handle has the types of that agent.
+   */
   bind<A extends Agent>(agent: A): Promise<SessionOf<A>>;
-  /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that this cuts off counts as interrupted, or runs again. */
+  /**
+   * Pauses at the next safe point of a run. `withinMs` limits the wait for it: a call that this cuts off counts as
+   * interrupted, or runs again.
+   */
   pause(options?: PauseOptions): Promise<void>;
-  /** Ends a pause: what waited in the session goes on. */
+  /** Ends a pause. Work that waited in the session continues. */
   resume(): Promise<void>;
-  /** Ends the session's work; it stays readable, and `reopen` opens it again. */
+  /** Ends the session's work. The session stays readable, and `reopen` opens it again. */
   close(options?: { readonly reason?: string | undefined }): Promise<void>;
   /** Opens a closed session again. */
   reopen(): Promise<void>;
-  /** Puts a closed session away: its worktrees may be collected. */
+  /** Archives a closed session. Its worktrees may then be collected. */
   archive(): Promise<void>;
-  /** Takes it out of the archive. */
+  /** Takes the session out of the archive. */
   unarchive(): Promise<void>;
 
   // Input and runs
 
-  /** Stores the input and makes the run that will answer it. A worker takes it from there: the runtime's own, or another on the same store. */
+  /**
+   * Stores the input and creates the run that will answer it. A worker executes the run: the runtime's own, or another
+   * on the same store.
+   */
   send(input: SendInput, options?: SendOptions): Promise<Run<Output>>;
-  /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
+  /** The waiting inputs, in order of arrival. They have neither begun nor joined a run. */
   inputs(): Promise<readonly WaitingInput[]>;
-  /** A run of this session that was admitted before, here or elsewhere. */
+  /** Finds a run of this session that was admitted earlier, here or elsewhere. */
   run(id: string): Promise<Run<Output>>;
-  /** Ends the run under way at once, or the one named; gives its id, if there was one. */
+  /** Ends the run in progress at once, or the given one. Returns its id, if there was one. */
   cancel(run?: RunId): Promise<RunId | undefined>;
-  /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
+  /** Appends messages from a caller that runs its own loop, at most 1,000. A user's message opens a turn. */
   append(
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /**
-   * Gives the same tools, with every call journaled: that it begins, its outcome, and what it is declared to change. From then on this handle
-   * holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the tool runs. What a tool that has run
-   * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
+   * Returns the same tools, with every call journaled: its start, its outcome and its declared changes. From then on,
+   * this handle holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the
+   * tool runs. The result or error of a tool that ran always reaches the loop. If it cannot be journaled, `onWarning`
+   * receives the problem.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
+  /**
+   * Calls the listener with each piece of an answer or of progress as it happens. The returned function ends this. On
+   * PostgreSQL the pieces come from any worker, on SQLite from workers in this process.
+   */
   previews(listener: (preview: Preview) => void): () => void;
-  /** Sets what the session may use in all. A run that waits for its budget goes on. */
+  /** Sets the session's limits. A run that waits for its budget continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
-  /** What it has used so far, and what it may use in all. */
+  /** What the session has used so far, and its limits. */
   usage(): Promise<SessionUsage>;
 
   // People
 
-  /** Answers what the agent asked, by the id of its call. */
+  /** Answers the agent's question, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
-  /** Lets a call run that waits for an approval, by the id of the approval. */
+  /** Approves a waiting call, by the id of the approval. */
   approve(approval: string): Promise<void>;
-  /** Refuses it; the model is told, with the reason. */
+  /** Denies a waiting call. The model receives the reason. */
   deny(approval: string, reason?: string): Promise<void>;
-  /** Gives the session to a person, or back to the agent. */
+  /** Hands the session to a person, or back to the agent. */
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
 
   // State
 
   /** The typed state, now or at a point. */
   state(options?: z.input<typeof AtPoint>): Promise<State<Own>>;
-  /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
+  /** Changes the state by a function on a draft, or by an RFC 6902 patch. Returns undefined if nothing changed. */
   commit(change: Change<Own>, options?: CommitOptions): Promise<CommitRecord | undefined>;
-  /** Raises how far entries of the state can be relied on, and says why. */
+  /** Raises the provenance of state entries, and records why. */
   lift(
     path: string | readonly string[],
     options: { readonly to: Provenance; readonly why: string },
   ): Promise<CommitRecord>;
-  /** Commits of the live lineage that match, newest first. */
+  /** Matching commits of the live lineage, newest first. */
   commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
-  /** Every commit that matches, as it comes, from this call on. */
+  /** Yields every matching commit as it happens, from this call on. */
   watchCommits(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
-  /** Takes a commit back. Of an adoption, the files go back too; those of other commits stay as they are. */
+  /**
+   * Reverts a commit. Reverting an adoption also reverts its files; reverting any other commit leaves the files alone.
+   */
   revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
 
   // History and branches
 
-  /** Its events in order, after a seq. With `follow`, also those still to come, from any process. */
+  /** Yields the events in order, after a seq. With `follow`, also future events, from any process. */
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
-  /** Calls of the live lineage that match, newest first. One that a fork or a rewind cut off is `interrupted` here. */
+  /** Matching calls of the live lineage, newest first. A call that a fork or a rewind cut off is `interrupted` here. */
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** The whole family that the session belongs to, from its root. */
   tree(): Promise<TreeNode>;
-  /** What differs between two places, as a patch and by what changed. */
+  /** The differences between two places: as a patch, and grouped by what changed. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
-  /** A child session that goes on from a point, or from now; nothing is copied. */
+  /** Creates a child session that continues from a point, by default the head. Nothing is copied. */
   fork(options?: ForkOptions): Promise<Session<Own, Output>>;
-  /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
+  /** Adopts what a branch changed in state and files, as one commit. Reports what both sides changed. */
   adopt(branch: { readonly id: SessionId } | SessionId, options?: AdoptOptions): Promise<Adoption>;
-  /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
+  /** Goes back to a point. Nothing is erased, and waiting inputs are cancelled. */
   rewind(options: RewindOptions): Promise<Rewind>;
-  /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
+  /**
+   * Sends the input of a turn again, as a new attempt beside the old one. It rewinds, so waiting inputs are cancelled.
+   */
   retry(options: { readonly turn: number }): Promise<Retry<Output>>;
-  /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
+  /**
+   * Plays a turn again on a fork, with the recorded answers or with another model or agent. Reports where it departs
+   * from the recording.
+   */
   replay(options: ReplayOptions): Promise<Replay>;
 
   // Context
 
   /** The messages of the live lineage, now or at a point. */
   transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
-  /** What a model would be given next. */
+  /** The context that a model would receive next. */
   context(options?: ContextOptions): Promise<Context>;
-  /** Keeps a fact word for word in every context from the next turn on. */
+  /** Keeps a fact verbatim in every context from the next turn on. */
   pin(fact: string): Promise<void>;
-  /** Ends what `pin` began. */
+  /** Undoes `pin`. */
   unpin(fact: string): Promise<void>;
-  /** Puts a summary over the older turns; undefined when there is nothing to compact. */
+  /** Replaces the older turns of the context by a summary. Returns undefined if there is nothing to compact. */
   compact(options?: CompactOptions): Promise<Compaction | undefined>;
-  /** What was left out of a context, by its key. */
+  /** Returns content that was left out of a context, by its key. */
   recall(key: string): Promise<unknown>;
 
   // Files
@@ -195,9 +214,9 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   // Maintenance
 
-  /** Walks the hash chain and the files that it names, and tells the first event that is not as it was written. */
+  /** Checks the hash chain and the files that it names. Reports the first event that is not as it was written. */
   verify(options?: VerifyOptions): Promise<Verification>;
-  /** One portable file with the session and the lineage it needs. */
+  /** Exports the session and the lineage it needs, as one portable file. */
   export(): AsyncIterable<Uint8Array>;
 }
 
@@ -209,17 +228,17 @@ const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 
-/** Plain text becomes one text part; ids are given where there are none. Everything else is left for the schema to judge. */
+/** Makes plain text one text part, and adds missing ids. The schema judges everything else. */
 const messageOf = (input: MessageInput): unknown => {
   if (typeof input !== 'object' || input === null) return input;
   const { id = newId('msg'), content } = input;
   return { ...input, id, content: typeof content === 'string' ? [{ type: 'text', text: content }] : content };
 };
 
-/** A session of an agent. */
+/** A session with the types of an agent. */
 export type SessionOf<A extends Agent> = Session<OwnOf<A>, OutputOf<A>>;
 
-/** What a log holds is JSON; that it has the types of the agent is for who names the agent to know. */
+/** The log holds plain JSON. A caller that names the agent vouches for its types. */
 export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Json> => {
   const key = keyOf(scope, id);
   const trackCalls = callTracking(scope, key);

@@ -22,58 +22,64 @@ const ListOptions = z.strictObject({
   status: z.union([Status, z.array(Status)]).optional(),
   limit: z.int().min(1).max(1000).default(50),
   cursor: z.string().optional(),
-  /** `change` by default, newest first. By `id` every session is met, also one whose time of change was damaged. */
+  /** `change` is the default, newest first. `id` reaches every session, even one whose time of change was damaged. */
   by: z.enum(['change', 'id']).default('change'),
 });
 export type ListOptions = z.input<typeof ListOptions>;
 
 export interface SessionPage {
   readonly sessions: readonly SessionSummary[];
-  /** Where the next page goes on; absent on the last one. A session that changes meanwhile moves to the front, which later pages do not show. */
+  /**
+   * Where the next page starts. Absent on the last page. A session that changes meanwhile moves to the front, so later
+   * pages do not show it.
+   */
   readonly cursor?: string;
 }
 
 export interface UsagePage {
   readonly usage: readonly SessionUsage[];
-  /** Those whose log cannot be read: what they have used is in none of the figures. */
+  /** Sessions whose log cannot be read. Their usage is missing from the figures. */
   readonly damaged: readonly SessionId[];
   readonly cursor?: string;
 }
 
 export interface Sessions {
-  /** A new session: without an agent, or bound to one, with or without files to begin with. */
+  /** Opens a new session, with or without an agent and initial files. */
   open<A extends Agent = Agent>(options?: OpenOptions<A>): Promise<SessionOf<A>>;
-  /** A session by its id; fails with SESSION_NOT_FOUND when there is none. `get<typeof agent>(id)` has the types of the agent that it is bound to. */
+  /**
+   * Finds a session by its id. Fails with SESSION_NOT_FOUND if there is none. `get<typeof agent>(id)` has the types of
+   * the agent that it is bound to.
+   */
   get<A extends Agent = Agent>(id: string): Promise<SessionOf<A>>;
-  /** The sessions of the workspace, newest change first, or by ids. */
+  /** The sessions of the workspace, newest change first, or by id. */
   list(options?: ListOptions): Promise<SessionPage>;
   /** What sessions have used, in the order of `list`. */
   usage(options?: ListOptions): Promise<UsagePage>;
-  /** One portable file with these sessions and the lineage they need. */
+  /** Exports these sessions and the lineage they need, as one portable file. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
-  /** Takes over the sessions of such a file, whole or not at all; the same one twice changes nothing. */
+  /** Imports the sessions of such a file, either all or none. Importing the same file twice changes nothing. */
   import(bundle: AsyncIterable<Uint8Array>, options?: ImportOptions): Promise<Imported>;
-  /** Across the workspace: which sessions touched a path, in which turn, by which tool. Newest first. */
+  /** Commits across the workspace: which session touched a path, in which turn, by which tool. Newest first. */
   commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
-  /** Across the workspace: which sessions called which tool, and with what outcome. Newest first. */
+  /** Calls across the workspace: which session called which tool, and with what outcome. Newest first. */
   toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallRecord[]>;
-  /** Makes all that is kept beside the logs anew from them; returns how many events were read. */
+  /** Rebuilds everything that is stored beside the logs. Returns the number of events read. */
   rebuildProjections(): Promise<number>;
 }
 
 type Order = NonNullable<ListQuery['by']>;
 
-/** It names its order, so that no other is gone on with by it. */
+/** A cursor names its order, so that a listing in another order rejects it. */
 const cursorOf = ({ updatedAt, id }: SessionSummary, by: Order): string =>
   by === 'id' ? `id.${id}` : `${updatedAt}.${id}`;
 
 const parseCursor = (cursor: string | undefined, by: Order): ListQuery['after'] => {
   if (cursor === undefined) return undefined;
   const [, place, id] = (by === 'id' ? /^(id)\.(.+)$/ : /^(-?\d{1,16})\.(.+)$/).exec(cursor) ?? [];
-  // By ids also one that was damaged is gone on from.
+  // A listing by id must also continue after a damaged id.
   const isOne = by === 'id' ? id !== undefined : SessionId.safeParse(id).success;
   if (!isOne) {
-    throw new PerdureError('INVALID_INPUT', 'the cursor is not one that this listing gave: leave it out to begin anew');
+    throw new PerdureError('INVALID_INPUT', 'the cursor does not come from this listing: leave it out to start over');
   }
   return { updatedAt: by === 'id' ? 0 : Number(place), id: id as SessionId };
 };

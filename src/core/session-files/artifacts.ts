@@ -17,23 +17,23 @@ import { fileAt } from './find-file.ts';
 import { treeAt } from './read-files.ts';
 
 const KeepOptions = z.strictObject({
-  /** By default what the ending of the name tells, or the content. */
+  /** By default derived from the file extension of the name, or from the content. */
   mediaType: Text.min(1).max(200).optional(),
   idempotencyKey: CallersKey.optional(),
 });
 export type KeepOptions = z.input<typeof KeepOptions>;
 
-/** What is kept by name, for people: no rewind drops it. */
+/** Artifacts: content stored by name for people. A rewind does not remove them. */
 export interface SessionArtifacts {
-  /** Keeps bytes, a text, or what a file of the session is now. One of the same name takes its place. */
+  /** Stores bytes, text, or the current content of a session file. Replaces an artifact of the same name. */
   keep(
     name: string,
     content: Uint8Array | string | { readonly path: string },
     options?: KeepOptions,
   ): Promise<Artifact>;
-  /** The newest of each name, in the order of names. */
+  /** The newest artifact of each name, sorted by name. */
   list(): Promise<readonly Artifact[]>;
-  /** The content of the newest of this name. */
+  /** The content of the newest artifact of this name. */
   read(name: string): Promise<Uint8Array>;
 }
 
@@ -42,7 +42,7 @@ const FileRef = z.strictObject({ path: Text }, { error: 'expected bytes, text or
 const isContent = (content: unknown): content is Uint8Array | string =>
   typeof content === 'string' || content instanceof Uint8Array;
 
-/** The content of a file, and where it stands. */
+/** A file's content and its normalized path. */
 const fileContent = async (scope: LogAccess & FilesAccess, key: SessionKey, ref: unknown) => {
   const place = parseFilePath(parseInput('the content', FileRef, ref).path);
   const { hash } = await fileAt(treeReader(scope.blobs), await treeAt(scope, key, {}), place);
@@ -86,7 +86,7 @@ const readArtifact = async (scope: LogAccess & FilesAccess, key: SessionKey, nam
   const artifact = all.find((each) => each.name === wanted);
   if (artifact) return readContent(scope.blobs, artifact.blob);
   const names = all.slice(0, shownNames).map((each) => each.name);
-  const there = names.length > 0 ? `there is ${names.join(', ')}` : 'the session has kept none';
+  const there = names.length > 0 ? `the session has ${names.join(', ')}` : 'the session has none';
   throw new PerdureError('FILE_NOT_FOUND', `there is no artifact ${wanted}: ${there}`, { details: { name: wanted } });
 };
 

@@ -14,7 +14,7 @@ export interface JoinedFiles extends Pick<NewFiles, 'tree' | 'changes'> {
 
 const maxShown = 100;
 
-/** Undefined when there are none. */
+/** Undefined if there are no conflicts. */
 export const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | undefined =>
   paths.length === 0 ? undefined : { tree, paths: paths.slice(0, maxShown), conflicts: paths.length };
 
@@ -22,11 +22,14 @@ interface Joining {
   readonly base: BlobHash;
   readonly ours: BlobHash;
   readonly theirs: BlobHash;
-  /** What the session's files are: changes are told from there. */
+  /** The session's current tree. The resulting `changes` are relative to it. */
   readonly on: BlobHash;
 }
 
-/** Two trees that come from one, as one that is in the store. Where both changed a path, ours stays and theirs is named. */
+/**
+ * Merges two trees with a common base, and stores the result. Where both changed a path, `ours` wins, and `conflicts`
+ * names the path and the tree `theirs`.
+ */
 export const joinFiles = async (
   { blobs, worktrees }: FilesAccess,
   { base, ours, theirs, on }: Joining,

@@ -20,13 +20,13 @@ import { conflicted, type JoinedFiles, joinFiles } from './join-files.ts';
 
 type Cause = NonNullable<NewFiles['cause']>;
 
-/** What the worktree became since it was `base`. */
+/** A scan of the worktree that found changes since the tree `base`. */
 export interface Look {
   readonly base: BlobHash;
   readonly files: NewFiles;
 }
 
-/** The same as it can be recorded on a fold whose files are `on`. */
+/** The changes of a scan, merged onto the session's tree `on` and ready to record. */
 export interface FoundFiles {
   readonly on: BlobHash;
   readonly files: NewFiles;
@@ -38,16 +38,16 @@ export const mayWrite = (tool: Tool | undefined): boolean => tool?.usesFiles ===
 const moved = (paths: readonly string[], to: string): PerdureError =>
   new PerdureError(
     'CONFLICT',
-    `what no snapshot holds was in the way and is now in ${to}: ${paths.slice(0, 5).join(', ')}`,
+    `files that no snapshot holds were in the way of a restore, and are now in ${to}: ${paths.slice(0, 5).join(', ')}`,
     {
       details: { paths, to },
     },
   );
 
-/** The session's files are others than those that were joined. */
+/** The session's files changed after the merge, so `retryConflicts` merges again. */
 const filesMoved = { conflict: undefined };
 
-/** The newest rewind begins the last part of the live lineage. */
+/** The last range of the live lineage begins at the newest rewind. */
 const isRewoundSince = ({ live }: SessionFold, { seq }: Mark): boolean => live.at(-1)![0] > seq;
 
 const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
@@ -58,7 +58,7 @@ const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
 
 export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
 
-/** What makes anew what snapshots leave out, each time as a call of its own. */
+/** The agent's `prepare` command, which recreates what snapshots leave out. Each execution is a separate call. */
 export interface Preparation {
   newCause(): Cause;
   run(place: WorktreePlace, cause: Cause): Promise<void>;
@@ -68,26 +68,27 @@ interface Parts {
   readonly scope: LogAccess & WorktreeAccess & AgentAccess;
   readonly writer: FilesWriter;
   readonly place: WorktreePlace;
-  /** Absent while none is at work. */
+  /** Absent when no run is in progress. */
   readonly run?: RunId | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Absent where nothing has to be made anew. */
+  /** Absent if the agent has no `prepare` command. */
   readonly prepare?: Preparation | undefined;
-  /** On a person's own folder, where it is held already. */
+  /** The lock on a person's own folder, if the caller already holds it. */
   readonly lock?: Disposable;
 }
 
 /**
- * The worktree of a run. Before a tool looks at it, it is what the log says; after one may have written, what it became is told. The log
- * wins over what is on this machine, which may have been elsewhere meanwhile; what nobody has told yet is kept first.
+ * The worktree of a run. Before a tool uses it, it is brought to the state in the log. After a tool may have written,
+ * its changes are recorded. The log wins over the folder on this machine, because the session may have run on another
+ * machine meanwhile. Changes that the log does not have yet are recorded first.
  */
 export class RunFiles implements Disposable {
   readonly #parts: Parts;
-  /** Calls under way that began earlier are lost, and what they left was not dealt with yet. */
+  /** Running calls that began before this seq are lost, and their changes are not recorded yet. */
   #lostBefore: number;
-  /** The log was known up to here when the worktree was last looked at. */
+  /** The seq up to which the log was known at the last scan of the worktree. */
   #seq = 0;
-  /** What the log and the worktree were when they last agreed. */
+  /** The tree at which the log and the worktree last agreed. */
   #tree: BlobHash | undefined;
   #isPrepared = false;
   #bringing: Promise<void> | undefined;
@@ -104,7 +105,7 @@ export class RunFiles implements Disposable {
     return this.#parts.place;
   }
 
-  /** Others may work in a person's own folder. */
+  /** Releases the lock, so that others may work in a person's own folder. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     for (const lock of this.#held.splice(0)) lock[Symbol.dispose]();
@@ -116,7 +117,7 @@ export class RunFiles implements Disposable {
     if (this.#isOver) this[Symbol.dispose]();
   }
 
-  /** Brings the worktree to what the log says it is. */
+  /** Makes the worktree match the log. */
   async ready(): Promise<void> {
     this.#bringing ??= this.#bring().finally(() => {
       this.#bringing = undefined;
@@ -129,7 +130,7 @@ export class RunFiles implements Disposable {
     await retryConflicts(writer.key, async () => ((await this.#bringCloser()) ? { done: undefined } : filesMoved));
   }
 
-  /** True when there is nothing left to bring. */
+  /** Returns true once the worktree matches the log. */
   async #bringCloser(): Promise<boolean> {
     const { scope, writer } = this.#parts;
     const fold = await writer.fold();
@@ -155,7 +156,7 @@ export class RunFiles implements Disposable {
     return begun !== undefined;
   }
 
-  /** What will be here, its calls will have made. */
+  /** An empty worktree needs no `prepare`, because the run's own calls will create everything in it. */
   #beginEmpty(): void {
     this.#tree = emptyTree.hash;
     this.#isPrepared = true;
@@ -165,7 +166,7 @@ export class RunFiles implements Disposable {
     return (await readdir(this.place.folder).catch(() => [])).length === 0;
   }
 
-  /** What a call began with that was lost here: what it has written is told when that call is dealt with. */
+  /** The tree that a lost call started from. What the call wrote is recorded when the call is recovered. */
   async #begunWith(fold: SessionFold, mark: Mark): Promise<BlobHash | undefined> {
     const { tools } = this.#parts;
     const lost = Object.values(fold.runningCalls).find(
@@ -174,7 +175,7 @@ export class RunFiles implements Disposable {
     return lost && !mark.from ? this.#treeBefore(lost, fold, mark) : undefined;
   }
 
-  /** What a call that ran here found in the worktree; undefined where it ran elsewhere. */
+  /** The tree that a call found in this worktree. Undefined if the call ran on another machine. */
   async #treeBefore(
     { seq }: Pick<UntoldCall, 'seq'>,
     fold: SessionFold,
@@ -200,7 +201,7 @@ export class RunFiles implements Disposable {
     return this.#merge(wanted, base, there, { ...newFiles(taken), ...(cause && { cause }) });
   }
 
-  /** What the worktree and the log both come from; undefined where the log has left the worktree behind. */
+  /** The common base of worktree and log. Undefined if the worktree's changes no longer apply, as after a rewind. */
   async #baseOf(fold: SessionFold, mark: Mark, call: UntoldCall | undefined): Promise<BlobHash | undefined> {
     const { trees, from } = mark;
     const isLeft = !this.place.isBound && (from || isRewoundSince(fold, mark));
@@ -210,7 +211,10 @@ export class RunFiles implements Disposable {
     return call && this.#treeBefore(call, fold, mark);
   }
 
-  /** What the worktree would be had a restore not broken off: only what somebody did since is other than it was to become. */
+  /**
+   * The worktree as if the interrupted restore had finished. It differs from the restore's target only by later
+   * changes.
+   */
   async #finished({ from, trees }: Mark, wanted: BlobHash, there: SnapshotWithChanges): Promise<SnapshotWithChanges> {
     if (!from) return there;
     const joining = { base: from, ours: there.root, theirs: trees[0]!, on: wanted };
@@ -218,13 +222,13 @@ export class RunFiles implements Disposable {
       const { tree: root, changes } = await joinFiles(this.#parts.scope, joining);
       return { ...there, root, changes };
     } catch (error) {
-      // No event names what it was before.
+      // No event names the tree from before the restore, so garbage collection may have removed it.
       if (isPerdureError(error) && error.code === 'BLOB_NOT_FOUND') return there;
       throw error;
     }
   }
 
-  /** A call that was ended from elsewhere, so that nobody looked at what it left. */
+  /** The newest call that another process ended, so that nothing scanned its changes. */
   #untold({ untoldCalls }: SessionFold, mark: Mark): UntoldCall | undefined {
     const { tools } = this.#parts;
     return untoldCalls.findLast(({ tool, endedAt = 0 }) => endedAt > mark.seq && mayWrite(tools.get(tool)));
@@ -249,7 +253,7 @@ export class RunFiles implements Disposable {
     return writeMark(this.place, { trees, seq: this.#seq, ...(this.#isPrepared && { isPrepared: true }) });
   }
 
-  /** Once for each time that files were brought here; a person's own folder is theirs to prepare. */
+  /** `prepare` runs once after each restore. It never runs in a person's own folder. */
   #isToPrepare(tree: BlobHash): boolean {
     return this.#parts.prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
   }
@@ -263,7 +267,7 @@ export class RunFiles implements Disposable {
     if (!(await this.#lookAndTell(cause))) await this.#mark(tree);
   }
 
-  /** False when there is nothing to tell. */
+  /** Returns false if there are no changes to record. */
   async #lookAndTell(cause: Cause): Promise<boolean> {
     const look = await this.look(cause);
     if (!look) return false;
@@ -271,13 +275,15 @@ export class RunFiles implements Disposable {
     return true;
   }
 
-  /** What a lost call left is told before it runs again: so it finds what was written from elsewhere too. */
+  /**
+   * Records the changes of a lost call before it runs again. The next `ready` then also merges changes from elsewhere.
+   */
   async recover(cause: Cause): Promise<void> {
     await this.#lookAndTell(cause);
     this.#lostBefore = 0;
   }
 
-  /** From what was just taken of it. */
+  /** `from` must be the tree of the newest scan. */
   async #restore(from: BlobHash, root: BlobHash): Promise<void> {
     const { scope } = this.#parts;
     const { folder, cacheFile, aside } = this.place;
@@ -289,7 +295,7 @@ export class RunFiles implements Disposable {
     await this.#agree(root);
   }
 
-  /** What somebody did here is in the log before the session's own files take its place. */
+  /** Records outside changes as conflicts before the session's own files overwrite them. */
   async #setAside({ root, changes }: SnapshotWithChanges): Promise<void> {
     const { writer, run } = this.#parts;
     const payload = conflicted(
@@ -301,7 +307,7 @@ export class RunFiles implements Disposable {
     }
   }
 
-  /** Both count: what is there, and what was written or restored from elsewhere. */
+  /** Keeps both the changes in the worktree and those that were written or restored elsewhere. */
   async #merge(wanted: BlobHash, base: BlobHash, there: SnapshotWithChanges, files: NewFiles): Promise<void> {
     const found = await this.#onto(wanted, { base, files });
     const hasNews = found.files.tree !== wanted || found.conflicts;
@@ -317,7 +323,7 @@ export class RunFiles implements Disposable {
     return { on, files: { ...files, ...joined }, conflicts };
   }
 
-  /** False when the session's files have become others meanwhile. */
+  /** Records the files. Returns false if the session's files changed meanwhile. */
   async #tell(found: FoundFiles): Promise<boolean> {
     const { writer, run, scope } = this.#parts;
     const { cause } = found.files;
@@ -333,7 +339,7 @@ export class RunFiles implements Disposable {
     return isOn;
   }
 
-  /** What another session made of files that it had from here joins them. The worktree is brought there before the next call. */
+  /** Merges what another session changed in a copy of these files. The worktree is updated before the next call. */
   async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
     const { writer, scope } = this.#parts;
     if (theirs === base) return;
@@ -347,7 +353,7 @@ export class RunFiles implements Disposable {
     });
   }
 
-  /** What a call that may have written left; undefined when nothing is other than before. */
+  /** Scans the worktree after a call that may have written. Returns undefined if nothing changed. */
   async look(cause: Cause): Promise<Look | undefined> {
     const base = this.#tree ?? emptyTree.hash;
     if (base === emptyTree.hash && !this.place.isBound && (await this.#isEmpty())) return undefined;
@@ -359,7 +365,10 @@ export class RunFiles implements Disposable {
     return { base, files };
   }
 
-  /** Has a look recorded, joined with what was written from elsewhere meanwhile. `record` gives false when the session's files have become others again. */
+  /**
+   * Records a scan, merged with what was written elsewhere meanwhile. `record` returns false if the session's files
+   * changed again.
+   */
   async landing(look: Look, record: (found: FoundFiles) => Promise<boolean>): Promise<void> {
     const { writer } = this.#parts;
     const found = await retryConflicts(writer.key, async () => {
@@ -369,7 +378,9 @@ export class RunFiles implements Disposable {
     await this.#told(look, found);
   }
 
-  /** The log has it. Where it was joined with something, the worktree is brought there before the next call. */
+  /**
+   * Called once the log has the files. If they were merged with others, the worktree is updated before the next call.
+   */
   async #told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
     await this.#mark(here);
     this.#tree = here === tree ? here : undefined;

@@ -18,7 +18,7 @@ import { valueAt } from '../session/state/state-change.ts';
 import { type Meeting, meetingsOf } from './meetings.ts';
 import { entriesOfFiles, type MergedFiles, mergeFiles, settledByFiles } from './merge-files.ts';
 
-/** An entry that both sides changed, each in its own way. */
+/** An entry that both sides changed differently. */
 export type AdoptConflict = DifferingEntry;
 
 export interface Adoption {
@@ -26,18 +26,21 @@ export interface Adoption {
   readonly commit?: CommitRecord | undefined;
   readonly adopted: readonly string[];
   readonly conflicts: readonly AdoptConflict[];
-  /** What became of the files: those that changed here, and those that both sides had changed. */
+  /** The files that changed here, and the paths that both sides changed differently. */
   readonly files: Pick<MergedFiles, 'changes' | 'conflicts'>;
 }
 
 const Options = z.strictObject({
-  /** What becomes of entries that both changed: ours stay (the default), theirs replace them, or nothing is adopted at all. */
+  /**
+   * How to treat entries that both sides changed: `ours` keeps them (the default), `theirs` replaces them, and `fail`
+   * adopts nothing.
+   */
   onConflict: z.enum(['ours', 'theirs', 'fail']).default('ours'),
   why: Text.max(2000).optional(),
 });
 export type AdoptOptions = z.input<typeof Options>;
 
-/** Each entry as both had it where they last had the same. */
+/** The value of each entry at the newest meeting where both sides agreed on it. */
 const basesOf = async (
   scope: LogAccess,
   [ours, theirs]: readonly [SessionKey, SessionKey],
@@ -68,7 +71,7 @@ const provenanceOf = (theirs: SessionFold, paths: readonly string[]): Readonly<R
 const noBranch = (key: SessionKey, branch: SessionId): PerdureError =>
   new PerdureError(
     'ADOPT_CONFLICT',
-    `${branch} is no branch of the same tree: adopt a fork of this session or of its parent`,
+    `${branch} does not belong to the same tree of forks: adopt a fork of this session or of its parent`,
     { details: { session: key.session, branch } },
   );
 
@@ -106,7 +109,7 @@ interface Adopted {
   readonly command?: CommitWithFiles;
 }
 
-/** What a branch has new, in its state and in its files, as one commit. */
+/** Makes one commit of everything that is new in a branch's state and files. */
 const adoptionOf = async (
   scope: LogAccess & FilesAccess & AgentAccess,
   our: readonly [SessionKey, SessionFold],
@@ -145,7 +148,10 @@ const adoptionOf = async (
   return { merge, files, command };
 };
 
-/** Takes over what a branch of the same family changed in its state and its files, as one commit, and reports where both had changed the same. */
+/**
+ * Adopts what a branch of the same family changed in its state and files, as one commit. Reports what both sides
+ * changed differently.
+ */
 export const adoptBranch = async (
   scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,

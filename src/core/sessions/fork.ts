@@ -12,9 +12,9 @@ import { parseInput } from '../session/events/event-codec.ts';
 import { sound } from '../session/fold.ts';
 
 export interface ForkOptions {
-  /** Where the child goes on: `{ turn }` for the end of a turn, or `{ seq }`. Without it, now. */
+  /** Where the child continues: `{ turn }` for the end of a turn, or `{ seq }`. Default: the head. */
   readonly at?: Point | undefined;
-  /** The title of the child. Without it, that of the parent. */
+  /** The title of the child. Default: the parent's title. */
   readonly title?: string | undefined;
 }
 
@@ -23,7 +23,7 @@ const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).opti
   z.ZodType
 >);
 
-/** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
+/** Creates a child that continues from a point. Past events never change, so the decision needs no retry. */
 export const forkSession = async (
   scope: WriteAccess,
   key: SessionKey,
@@ -42,7 +42,7 @@ export const forkSession = async (
   });
   if (!('events' in written)) {
     const { outcome } = written.outcome;
-    throw new PerdureError('CONFLICT', `the fork was not made (${outcome}): try again`, {
+    throw new PerdureError('CONFLICT', `the fork failed (${outcome}): try again`, {
       details: { session: key.session, outcome },
     });
   }

@@ -4,13 +4,13 @@ import { sessionNotFound } from '../engine/session-folds.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import type { AdoptionMark, SessionFold } from '../session/fold.ts';
 
-/** A place in each of two sessions, after which each changes by itself. */
+/** A seq in each of two sessions at which they met, by a fork or an adoption. After it, each changes on its own. */
 export interface Meeting {
   readonly ours: number;
   readonly theirs: number;
 }
 
-/** How much of the sequence of a session and of each of its ancestors is part of the session's own. */
+/** For a session and each of its ancestors: the seq up to which its events belong to the session's sequence. */
 type Reach = ReadonlyMap<string, number>;
 
 const reachOf = async (scope: LogAccess, { session }: SessionKey): Promise<Reach> => {
@@ -34,7 +34,10 @@ const partingOf = (ours: Reach, theirs: Reach): number | undefined => {
   return undefined;
 };
 
-/** An adoption that was taken back leaves the same on both sides what was so before it. */
+/**
+ * `commits` alternates between adopting and reverting. After a reverted adoption, the sides agree on the state before
+ * it.
+ */
 const standsAt = ({ before, commits }: AdoptionMark): number => (commits.length % 2 === 1 ? commits[0] : before);
 
 const adoptionsIn = ({ adopted }: SessionFold, reach: Reach): readonly { own: number; other: number }[] =>
@@ -44,7 +47,10 @@ const adoptionsIn = ({ adopted }: SessionFold, reach: Reach): readonly { own: nu
       .map((mark) => ({ own: standsAt(mark), other: mark.theirs })),
   );
 
-/** Where two sessions met, newest first: their adoptions of each other or of each other's ancestors, and where they parted. None for strangers. */
+/**
+ * The points where two sessions met, newest first: adoptions of each other or of each other's ancestors, and the fork
+ * that parted them. Empty for unrelated sessions.
+ */
 export const meetingsOf = async (
   scope: LogAccess,
   [ourKey, ours]: readonly [SessionKey, SessionFold],

@@ -12,24 +12,27 @@ import { decideOpen, type Opening } from '../session/decide-open.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 
 export interface OpenOptions<A extends Agent = Agent> {
-  /** The agent that answers inputs: what `defineAgent` gave. Without one, a loop of your own appends the messages. */
+  /** The agent that answers inputs, made by `defineAgent`. Without one, your own loop appends the messages. */
   readonly agent?: A | undefined;
-  /** A title for people; up to 500 characters. */
+  /** A title for people, up to 500 characters. */
   readonly title?: string | undefined;
-  /** Values of your own, by name. */
+  /** Your own values, by name. */
   readonly metadata?: Metadata | undefined;
-  /** Which sessions of the workspace are worked on first: `low`, `normal` or `high`. */
+  /** How early workers pick this session among the workspace's sessions: `low`, `normal` or `high`. */
   readonly priority?: Priority | undefined;
-  /** What the session may use in all. Without it, what its agent says. */
+  /** Limits on the total usage of the session. Default: those of its agent. */
   readonly budget?: Limits | undefined;
-  /** The files it begins with: `{ from: FOLDER }` copies a folder, `{ git: REPOSITORY, ref? }` clones a repository, `{ cwd: FOLDER }` works in the folder itself. Without it, none. */
+  /**
+   * The files to start with: `{ from: FOLDER }` copies a folder, `{ git: REPOSITORY, ref? }` clones a repository, and
+   * `{ cwd: FOLDER }` works in the folder itself. Default: none.
+   */
   readonly files?: FilesOption | undefined;
-  /** Another session, whose facts, decisions, plan and progress it begins with, without the transcript. */
+  /** Another session, whose facts, decisions, plan and progress the new session starts with, without the transcript. */
   readonly carryFrom?: { readonly id: SessionId } | SessionId | undefined;
 }
 
 const Options = Description.extend({
-  agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
+  agent: z.custom<Agent>(isAgent, 'expected an agent made by defineAgent').optional(),
   budget: Limits.optional(),
   files: FilesOption.optional(),
   carryFrom: z
@@ -37,7 +40,7 @@ const Options = Description.extend({
     .optional(),
 } satisfies Record<Exclude<keyof OpenOptions, keyof Description>, z.ZodType>);
 
-/** The session that opens another for a call of its own. */
+/** The session whose call opens this session. */
 type SessionCaller = Required<Pick<Opening, 'calledBy' | 'filesOf'>>;
 
 export const openSession = async (

@@ -29,7 +29,7 @@ const Seq = z.int().nonnegative();
 const Options = z.strictObject({ why: Text.max(2000).optional() });
 export type RevertOptions = z.input<typeof Options>;
 
-/** What happened stays counted, so counters of tools are no part of what is taken back. */
+/** Reverting leaves tool counters alone, because the calls did happen. */
 const withoutCounters = (commit: CommitRecord): CommitRecord => ({
   ...commit,
   delta: commit.delta.filter(({ path }) => !isToolCounter(path)),
@@ -57,7 +57,7 @@ const partnerOf = (entry: string): readonly string[] => [
   ...moved(entry, '/pins/', '/facts/'),
 ];
 
-/** The live commits after another that touch one of its entries, newest first. */
+/** The live commits after the given one that touch one of its entries, newest first. */
 const commitsSince = async (
   scope: LogAccess,
   key: SessionKey,
@@ -82,13 +82,16 @@ const commitsSince = async (
   return [...found.values()].sort((a, b) => b.seq - a.seq);
 };
 
-/** The entries of a lift that are not as sure any more as it made them. */
+/** The entries of a lift whose provenance has changed since. */
 const liftedAnew = (commit: CommitRecord, now: SessionFold): readonly string[] => {
   if (commit.origin?.kind !== 'lift') return [];
   return touchedPaths(commit).flatMap(({ path, provenance }) => (now.provenance[path] === provenance ? [] : [path]));
 };
 
-/** Those that still count: without pairs of a commit and what took it back. A lift changes no value, and counts only for one before it. */
+/**
+ * The later commits that still have an effect: a commit and its revert cancel out. A lift changes no value, so it
+ * counts only against an earlier lift of the same entries.
+ */
 const standing = (
   newestFirst: readonly CommitRecord[],
   commit: CommitRecord,
@@ -105,10 +108,10 @@ const standing = (
   return newestFirst.filter((each) => !cancelled.has(each.seq) && counts(each));
 };
 
-/** Of a delta and its inverse one adds an entry that the other takes away. */
+/** Run over both delta and inverse: an entry that one of them removes is added by the other. */
 const addsEntry = ({ op, path }: StoredOperation): boolean => op === 'add' && path === entryOf(path);
 
-/** Every path that a commit changes, every list that it depends on, and the pins of facts that it brings or takes away. */
+/** Every path that a commit changes, every list that it depends on, and the pins of facts that it adds or removes. */
 const reachOf = ({ delta, inverse, origin }: CommitRecord): readonly string[] => {
   if (origin?.kind === 'lift') return origin.paths;
   const operations = [...delta, ...inverse];
@@ -133,7 +136,10 @@ const refuseOverlaps = (commit: CommitRecord, later: readonly CommitRecord[]): v
   );
 };
 
-/** Each entry gets back the provenance it had; one that was also changed elsewhere since, no more than it has now. */
+/**
+ * Each entry gets its earlier provenance back. If a later commit also changed it, the entry gets at most its current
+ * provenance.
+ */
 const restoredProvenance = (
   { entries }: CommitRecord,
   earlier: SessionFold,
@@ -149,7 +155,10 @@ const restoredProvenance = (
     }),
   );
 
-/** The snapshot that came with a commit, as one of the same origin; the files of others are not theirs to take back. */
+/**
+ * The file snapshot written with a commit, recognized by its origin. Only adoptions and reverts have one; reverting any
+ * other commit leaves the files alone.
+ */
 const snapshotOf = async (
   scope: LogAccess,
   key: SessionKey,
@@ -161,7 +170,7 @@ const snapshotOf = async (
   return event?.type === 'files.snapshotted' && isSameJson(event.payload.origin, origin) ? event.seq : undefined;
 };
 
-/** The files without what came with a commit; undefined when none did. */
+/** The session's files without the changes that came with a commit. Undefined if none came with it. */
 const filesWithout = async (
   scope: LogAccess & FilesAccess,
   key: SessionKey,
@@ -185,13 +194,16 @@ const filesWithout = async (
   return { tree, changes, leftOut: fold.files?.leftOut ?? {}, origin: { kind: 'revert', seq: commit.seq } };
 };
 
-/** A commit that took another back. */
+/** A commit that reverts another. */
 export interface Reversal extends CommitRecord {
-  /** What it changed in the files: those of an adoption are taken back with it. */
+  /** The files that it changed. Reverting an adoption also reverts its files. */
   readonly files: readonly ChangedFile[];
 }
 
-/** Takes a commit back by its inverse. Refused where a later one touched the same, since taking this back would take that back too. */
+/**
+ * Reverts a commit by applying its inverse. Rejected if a later commit touched the same entries, because that change
+ * would be lost too.
+ */
 export const revertCommit = async (
   scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,

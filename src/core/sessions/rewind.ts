@@ -9,16 +9,16 @@ import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 
-/** What going back ended. */
+/** What a rewind cancelled. */
 export interface Rewind {
-  /** The runs of the inputs that waited, in their order: nobody answers them any more. */
+  /** The runs of the waiting inputs, in order. These inputs are not answered. */
   readonly cancelled: readonly RunId[];
 }
 
 const Options = z.strictObject({ to: Point, reason: Text.max(2000).optional() });
 export type RewindOptions = z.input<typeof Options>;
 
-/** Nothing else ends a run while the session goes back: where one is under way, it is refused. */
+/** Every run that a rewind ends was cancelled by it, because a rewind is rejected while a run is in progress. */
 export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 

@@ -12,7 +12,7 @@ export interface TreeNode {
   readonly forks: readonly TreeNode[];
 }
 
-/** The first of its ancestors: only a change by hand leaves none. */
+/** The oldest ancestor. Only a store that was edited by hand has none. */
 const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId): SessionId => {
   const line = new Set<SessionId>();
   for (let at = session; ; ) {
@@ -26,7 +26,7 @@ const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId
   }
 };
 
-/** What can still be drawn, and told as JSON, which nests as deep. */
+/** The deepest tree that can still be drawn and be written as JSON, which nests as deep. */
 const maxLevels = 1000;
 
 const refuseTooDeep = (root: TreeNode, session: SessionId): void => {
@@ -35,7 +35,7 @@ const refuseTooDeep = (root: TreeNode, session: SessionId): void => {
   if (depth <= maxLevels) return;
   throw new PerdureError(
     'PAYLOAD_TOO_LARGE',
-    `the family of ${session} has ${depth} levels of forks, and a tree has ${maxLevels} at most: list the sessions, each names its parent`,
+    `the family of ${session} has ${depth} levels of forks, but a tree can have at most ${maxLevels}: list the sessions instead, each names its parent`,
     { details: { session, levels: depth, maxLevels } },
   );
 };

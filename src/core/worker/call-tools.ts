@@ -15,7 +15,7 @@ const inputOf = async ({ conversation }: RunContext, callId: string, seq: number
   return part?.type === 'tool-call' ? part.input : null;
 };
 
-/** Calls without effects run side by side; each of the others alone, in the order in which the model made them. */
+/** Calls without effects run in parallel. Every other call runs alone, in the model's order. */
 const batches = (calls: readonly ReadyCall[]): readonly (readonly ReadyCall[])[] =>
   calls.reduce<ReadyCall[][]>((all, call) => {
     const last = all.at(-1);
@@ -33,8 +33,9 @@ export const begin = (run: RunContext, fold: SessionFold, { tool, callId, input 
 });
 
 /**
- * Those of an answer's calls that can begin in the append that brings it, which saves one: the first that run side by side, when there is
- * nothing to ask or to refuse about any of them. A rule that throws is met again when the answer is kept.
+ * The calls of an answer that can begin in the append that stores it, which saves an append. These are the first
+ * parallel batch, if no call of the answer needs an approval, an answer or a rejection. If a rule throws here, it
+ * throws again after the answer is stored.
  */
 export const callsAtOnce = async (run: RunContext, fold: SessionFold, calls: readonly Call[]) => {
   if (fold.status !== 'active' || new Set(calls.map(({ callId }) => callId)).size < calls.length) return [];
@@ -43,7 +44,9 @@ export const callsAtOnce = async (run: RunContext, fold: SessionFold, calls: rea
   return ready.length === calls.length ? (batches(ready)[0] ?? []) : [];
 };
 
-/** Deals with open calls: runs those that may run, ends those that cannot, and asks about those that a person decides on. */
+/**
+ * Handles open calls: runs those that may run, ends those that cannot, and asks about those that a person decides on.
+ */
 export const callTools = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
   const fold = await run.writer.fold();
   const ready: ReadyCall[] = [];
@@ -59,7 +62,7 @@ export const callTools = async (run: RunContext, callIds: readonly string[]): Pr
   if (questions.length > 0) await run.writer.record(...questions);
   for (const batch of batches(ready)) {
     const now = await run.writer.fold();
-    // A call that is under way waits for its child.
+    // A call that is still running waits for its child.
     if (now.status === 'pausing' || Object.keys(now.runningCalls).length > 0) return;
     await run.writer.record(...batch.map((call) => begin(run, now, call)));
     await Promise.all(batch.map((call) => executeCall(run, now, call, 1)));

@@ -14,9 +14,9 @@ interface Request {
 }
 
 interface TurnsContext extends Context {
-  /** How many stand in it. */
+  /** The number of turns in the context. */
   readonly turns: number;
-  /** Whether earlier ones, which no summary stands for, had no room. */
+  /** Whether earlier turns that no summary covers did not fit. */
   readonly isCut: boolean;
 }
 
@@ -26,7 +26,7 @@ interface Known {
   readonly instructions: string;
   readonly systemWithin: ContextParts['systemWithin'];
   readonly entries: ContextEntry[];
-  /** All up to this event is in it. */
+  /** The seq up to which `entries` is complete. */
   seq: number;
 }
 
@@ -40,7 +40,10 @@ const isAnswer = ({ message }: Pick<ContextEntry, 'message'>): boolean => messag
 const textOf = ({ content }: Message): string =>
   content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
 
-/** The messages of a run, read once and then followed as the run writes them. What others write in between is read anew. */
+/**
+ * The messages of a run, read once and then updated with what the run writes. If others write in between, the messages
+ * are read again.
+ */
 export class Conversation {
   readonly #scope: LogAccess;
   readonly #writer: RunWriter;
@@ -59,7 +62,7 @@ export class Conversation {
     return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
   }
 
-  /** What the model said last; empty when it never did. */
+  /** The model's last answer. Empty if there is none. */
   async lastAnswer(fold: SessionFold): Promise<string> {
     const known = this.#known?.seq === fold.seq ? this.#known.entries.findLast(isAnswer) : undefined;
     if (known) return textOf(known.message);

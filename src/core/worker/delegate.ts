@@ -28,7 +28,7 @@ const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly
   );
 };
 
-/** A child works for whom its parent works for. */
+/** A child acts for the same requester as its parent. */
 const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): WorkAccess => ({
   ...scope,
   actor: requestedBy,
@@ -37,7 +37,10 @@ const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): WorkAccess 
 
 const common = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
-/** The child that an earlier attempt of the call opened, or a new one that the log names before anything is asked of it. */
+/**
+ * The child that an earlier attempt of the call opened, or a new one. The log names a child before it receives its
+ * task.
+ */
 const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<SessionId> => {
   const fold = await run.writer.fold();
   const known = fold.children[callId];
@@ -53,7 +56,7 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
 
 type News = EventDraft<'child.waiting' | 'child.resumed' | 'child.ended'>;
 
-/** Of a call that is over nothing is told any more: whoever ended it deals with the child. */
+/** Records nothing once the call has ended, because the writer that ended the call also ends the child. */
 const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payload'>) =>
   run.writer.decide(({ runningCalls, children }) =>
     runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
@@ -63,7 +66,7 @@ interface AskedChild extends AdmittedRun {
   readonly session: SessionId;
 }
 
-/** How the child stands now, and again whenever that changes. */
+/** Yields the status of the child, now and whenever it changes. */
 const standingsOf = (run: RunContext, asked: AskedChild) =>
   runStandings(run.scope, keyOf(run.scope, asked.session), asked, run.signal);
 
@@ -72,7 +75,10 @@ const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult<
   throw run.signal.reason;
 };
 
-/** Looked at anew after the log has said that it waits: whoever goes on with it from now on tells the parent (`tellCaller`). */
+/**
+ * Reads the child's status again after the log says that it waits. A worker that resumes the child from then on
+ * notifies the parent (`tellCaller`).
+ */
 const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => void) | undefined): Promise<void> => {
   for await (const standing of standingsOf(run, asked)) {
     if (!isAtRest(standing) || hasEnded(standing)) return;
@@ -82,7 +88,7 @@ const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => v
   throw run.signal.reason;
 };
 
-/** Until it has ended. Where the call can be left, nobody waits for a child that rests. */
+/** Waits until the child has ended. A call that can be left does not wait for a child at rest. */
 const endOf = async (
   run: RunContext,
   callId: string,
@@ -101,7 +107,7 @@ const endOf = async (
   }
 };
 
-/** A worker that ends leaves the call to the next one. */
+/** A draining worker leaves the call to the next worker. */
 const waitForEnd = async (
   run: RunContext,
   callId: string,
@@ -117,7 +123,7 @@ const waitForEnd = async (
   return await Promise.race([endOf(run, callId, asked, leave), left.promise]);
 };
 
-/** More than a session opens with. */
+/** More events than any session opens with. */
 const openingEvents = 20;
 
 const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<BlobHash> => {
@@ -129,7 +135,7 @@ const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<Blob
   return payload.origin?.kind === 'session' ? payload.tree : emptyTree.hash;
 };
 
-/** What the child made of the files that it began with joins those of its parent. */
+/** Merges what the child changed in its initial files into the parent's files. */
 const takeFilesOver = async (run: RunContext, callId: string, session: SessionId): Promise<void> => {
   const { children, runningCalls } = await run.writer.fold();
   const call = runningCalls[callId];
@@ -139,7 +145,7 @@ const takeFilesOver = async (run: RunContext, callId: string, session: SessionId
   await run.files.takeOver(await firstTree(run, child), treeOf(ended), { tool: call.tool, callId });
 };
 
-/** Has a task done in a session of its own. A second attempt finds the first one's session and goes on waiting for it. */
+/** Delegates a task to a separate session. A second attempt finds the same session and waits for it. */
 export const delegate = async (
   run: RunContext,
   callId: string,

@@ -21,7 +21,7 @@ const end = async (run: RunContext, payload: RunEnd): Promise<RunEnd> => {
   return payload;
 };
 
-/** Nobody at work while it waits; decided again when what it waits for has come meanwhile. */
+/** Records that the run waits. `workOnSession` checks again afterwards, in case the wait is already over. */
 const wait = async (run: RunContext, payload: PayloadOf<'run.waiting'>): Promise<void> => {
   await run.writer.record({ type: 'run.waiting', payload, ...by(run) });
 };
@@ -35,7 +35,7 @@ const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run'])
     run,
   }));
 
-/** An input that joined another run has no run of its own any more. */
+/** Adds only inputs that are still queued. An input that joins this run loses its own. */
 const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
   run.writer.decide((fold) => {
     const still = inputs.filter((input) => fold.queue.some((each) => each.run === input.run));
@@ -44,14 +44,17 @@ const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
 
 const maxOutputRepairs = 2;
 
-/** The answer as the agent's schema wants it; where it is not, the model is told why and answers again: undefined. */
+/**
+ * Ends the run if the answer fits the agent's output schema. Otherwise asks the model to correct it, and returns
+ * undefined.
+ */
 const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd | undefined> => {
   const text = await run.conversation.lastAnswer(await run.writer.fold());
   if (!run.agent.output) return end(run, { status: 'succeeded', output: text });
   const parsed = run.agent.output.parse(text);
   if ('value' in parsed) return end(run, { status: 'succeeded', output: parsed.value as Json });
   if (repairs >= maxOutputRepairs) {
-    const message = `the model was told twice that its answer does not fit the agent's output: ${parsed.problem}`;
+    const message = `the model's answer still does not fit the agent's output after two corrections: ${parsed.problem}`;
     return end(run, { status: 'failed', error: { code: 'OUTPUT_INVALID', message } });
   }
   const content = [
@@ -67,7 +70,7 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd |
   return undefined;
 };
 
-/** Undefined when it did not end here. */
+/** Returns undefined if the run did not end here. */
 const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
@@ -75,7 +78,7 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
     const fold = await run.writer.fold();
     if (!fold.run) return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {
-      const message = `the run took ${fold.run.steps} steps, which is the agent's limit: send another input to go on, or raise policies.maxSteps of the agent`;
+      const message = `the run took ${fold.run.steps} steps, which is the agent's limit: send another input to continue, or raise policies.maxSteps of the agent`;
       return end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
     }
     const step = nextStep(fold, run.scope.clock.now());
@@ -115,8 +118,8 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
 };
 
 /**
- * Goes on with a claimed run until it ends, waits or is paused. Every step is found from the log alone, so it does not matter who did the
- * ones before.
+ * Continues a claimed run until it ends, waits or is paused. Every step is derived from the log alone, so other workers
+ * may have done the earlier ones.
  */
 export const driveRun = (run: RunContext, model: Model): Promise<void> =>
   inRunSpan(run, model, async (span) => {

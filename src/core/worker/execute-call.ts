@@ -17,7 +17,7 @@ export const retried = (run: RunContext, { tool, callId }: ReadyCall, attempt: n
   run: run.run,
 });
 
-/** A tool that cannot be given what it needs has not run. */
+/** A tool whose secrets are missing fails without running. */
 export const openScope = async (
   run: RunContext,
   fold: SessionFold,
@@ -50,7 +50,7 @@ export const executeCall = async (
   };
   const end = await inToolSpan(run, call, () => runTool(call, (each) => own.context(each), attempt, again));
   own.end();
-  // What a worker that lost the session saw is not for it to tell.
+  // A worker that lost the session must not record what it saw.
   signal.throwIfAborted();
   if (!end) return;
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;

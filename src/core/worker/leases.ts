@@ -4,12 +4,12 @@ import type { SessionKey } from '../ports/store.ts';
 
 export const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
-/** A session that a worker has. */
+/** A session that a worker has claimed. */
 export interface Held {
   readonly key: SessionKey;
-  /** Aborted when it is the worker's no longer, or may not be any more. */
+  /** Aborted when the worker has lost the session, or may have lost it. */
   readonly lost: AbortController;
-  /** When the last renewal that succeeded was asked for: the lease lasts from then on, or longer. */
+  /** When the last successful renewal was sent. The lease lasts for at least `leaseMs` from then. */
   renewedAt: number;
 }
 
@@ -20,7 +20,7 @@ export interface LeasesOptions {
   onWarning(problem: unknown): void;
 }
 
-/** What a worker has, for as long as its signs of life get through. */
+/** The sessions of a worker, held for as long as its heartbeats succeed. */
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #held = new Map<string, Held>();
@@ -40,30 +40,32 @@ export class Leases {
     return held;
   }
 
-  /** False when it was taken again meanwhile. */
+  /** Returns false if the session was claimed again meanwhile. */
   drop({ key, lost }: Held): boolean {
     const isNewest = this.#held.get(nameOf(key))?.lost === lost;
     if (isNewest) this.#held.delete(nameOf(key));
     return isNewest;
   }
 
-  /** A sign of life; what is no longer its own is let go of. False when it did not get through. */
+  /**
+   * Sends a heartbeat, and gives up sessions that the worker no longer holds. Returns false if the heartbeat failed.
+   */
   beat(): Promise<boolean> {
     const beat = this.#giveSign().finally(() => this.#beats.delete(beat));
     this.#beats.add(beat);
     return beat;
   }
 
-  /** When no sign of life is under way. */
+  /** Waits for heartbeats in flight. */
   async settle(): Promise<void> {
     await Promise.all(this.#beats);
   }
 
-  /** Of what no sign of life got through for so long that another may have it soon. */
+  /** Gives up sessions whose heartbeats have failed for so long that another worker may claim them soon. */
   letGoOfDoubtful(): void {
     const doubtful = performance.now() - (this.#options.leaseMs * 2) / 3;
     for (const held of this.#held.values()) {
-      if (held.renewedAt <= doubtful) this.#lose(held, 'the store was out of reach for most of its lease');
+      if (held.renewedAt <= doubtful) this.#lose(held, 'the store was unreachable for most of its lease');
     }
   }
 
@@ -86,6 +88,6 @@ export class Leases {
   }
 
   #lose({ key, lost }: Held, why: string): void {
-    lost.abort(new PerdureError('FENCED', `${key.session} was let go of: ${why}`));
+    lost.abort(new PerdureError('FENCED', `this worker gave up ${key.session}: ${why}`));
   }
 }

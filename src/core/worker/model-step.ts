@@ -30,22 +30,22 @@ import { agentActor, type RunContext } from './run-context.ts';
 import { inChatSpan } from './run-spans.ts';
 import { untilAborted } from './run-tool.ts';
 
-/** How asking the model ended, as far as the run has to know. */
+/** How a request to the model ended, as far as the run is concerned. */
 export type Asked =
   | { readonly ended: 'goes-on' }
   | { readonly ended: 'waits' }
   | { readonly ended: 'failed'; readonly error: RunFailure };
 
 export const defaultOutputTokens = 16_384;
-/** Of the model's window; beyond it the older turns are compacted before the model is asked. */
+/** The share of the model's window beyond which older turns are compacted before the next request. */
 const compactAt = 0.8;
 const keptTurns = 4;
 const maxFailures = 5;
 const maxBackoffMs = 60_000;
-/** From here on nobody waits for it: whoever is there then goes on. */
+/** A wait of this length or more is recorded, and the worker releases the session meanwhile. */
 const longWaitMs = 5000;
 
-/** A limit is always said, so that what is reserved for an answer is enough for it. */
+/** Always sets a limit, so that the reserved budget covers the answer. */
 const settingsOf = ({ agent: { settings } }: RunContext) => ({
   ...settings,
   maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
@@ -69,7 +69,7 @@ const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
 const instructionsFor = (run: RunContext): string =>
   [run.agent.instructions, whoAsked(run)].filter(Boolean).join('\n\n');
 
-/** A summarizer that fails is no reason to fail: there is one that needs no model. */
+/** If the summarizer of the agent fails, the built-in one is used, which needs no model. */
 const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number): Promise<void> => {
   for (const summarize of agent.summarize ? [agent.summarize, undefined] : [undefined]) {
     try {
@@ -83,7 +83,7 @@ const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number):
   }
 };
 
-/** The context, after the older turns were compacted where they had grown too long or had no room any more. */
+/** The context, after compacting older turns that have grown too long or no longer fit. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
   const room = model.contextTokens - settingsOf(run).maxOutputTokens;
   const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run) };
@@ -115,14 +115,14 @@ const called = (run: RunContext, model: Model, fold: SessionFold, context: Conte
   };
 };
 
-/** As if nothing of the request were cached and the answer took all that it may. */
+/** Assumes that nothing of the request is cached, and that the answer takes all the tokens it may. */
 const reserveFor = ({ name, price }: Model, { tokens }: Context, outputTokens: number): Reserve => ({
   model: name,
   tokens: tokens + outputTokens,
   usd: price ? (tokens * Math.max(price.input, price.cacheWrite ?? 0) + outputTokens * price.output) / 1e6 : undefined,
 });
 
-/** Nobody is at work while it waits. A budget that was set in this very moment is looked at first. */
+/** Records that the run waits, unless a budget that was set meanwhile suffices. */
 const waitForBudget = async (run: RunContext, reserve: Reserve): Promise<Asked> => {
   const written = await run.writer.decide((fold) => {
     const reason = budgetProblem(fold, reserve, run.scope.clock.now());
@@ -168,7 +168,7 @@ const mayTryAgain = (failure: ModelFailure, fold: SessionFold): boolean => {
   return failure.failure === 'overflow' ? !overflowed : failures + 1 < maxFailures;
 };
 
-/** Asks the model once; the call is in the log before, the answer or the failure after. */
+/** Asks the model once. The call is journaled before the request, and the answer or failure after it. */
 export const askModel = async (run: RunContext, model: Model): Promise<Asked> => {
   const { writer, signal, preview, scope } = run;
   const fold = await writer.fold();
@@ -213,7 +213,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   return keepAnswer(run, answered(run, model, call, answer, Math.round(performance.now() - startedAt)), answer);
 };
 
-/** The answer, and in the same append the calls that may begin at once. */
+/** Appends the answer together with the calls that may begin at once. */
 const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
   const ended = finished(answer);
   const fold = await run.writer.fold();
@@ -232,7 +232,7 @@ const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
   },
   'content-filter': {
     code: 'MODEL_CONTENT_FILTER',
-    message: "the provider's filter stopped the answer: ask in other words, or take another model",
+    message: "the provider's filter stopped the answer: rephrase the input, or use another model",
   },
 };
 

@@ -1,25 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { timerMs } from '../../schema/timer-limit.ts';
 
-/** How often the processes of this machine that are at work are looked at; no store is asked for it. */
+/** How often to check whether the other worker processes on this machine are alive. This does not use the store. */
 const neighbourMs = 100;
-/** A worker that is alone finds nothing so often at most, between two finds: what it writes itself is a hint too. */
+/**
+ * A lone worker has at most this many empty looks between two finds, because its own writes are hints too. More of them
+ * mean that other workers take the work.
+ */
 const emptyLooksAlone = 6;
 const longestDeafMs = 50;
 
-/** When a worker looks for work again. */
+/** Decides when a worker looks for work again. */
 export class NextLook {
-  /** For what is due later. */
+  /** Timers for work that is due later. */
   readonly #alarms = new Set<NodeJS.Timeout>();
-  /** Looks that found nothing, since one found something. */
+  /** The number of empty looks since the last find. */
   #emptyLooks = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** It will come because of a hint. */
+  /** Whether a hint has already scheduled the next look. */
   #isHeard = false;
   #isWoken = false;
   #endRest: (() => void) | undefined;
 
-  /** Now; also heard when it comes before the rest. */
+  /** Requests a look now. A request that comes before `rest` counts too. */
   wake(): void {
     this.#isWoken = true;
     this.#endRest?.();
@@ -33,7 +36,10 @@ export class NextLook {
     this.#alarms.add(alarm);
   }
 
-  /** A hint comes to all workers. Who found nothing again and again has others beside it that find it, and does not look for each. */
+  /**
+   * Every hint reaches all workers. A worker that repeatedly found nothing has faster ones beside it, so it ignores
+   * hints for a while.
+   */
   hear(): void {
     if (this.#isHeard) return;
     const deafMs = Math.min(2 ** (this.#emptyLooks - emptyLooksAlone), longestDeafMs);
@@ -46,7 +52,7 @@ export class NextLook {
     this.wakeIn(waitMs);
   }
 
-  /** It looks now: hints from here on are of what it may not see. Gives the time. */
+  /** Begins a look. Later hints may concern work that this look misses. Returns the time. */
   begin(): number {
     this.#isHeard = false;
     return performance.now();
@@ -57,7 +63,7 @@ export class NextLook {
     this.#emptyLooks = hasFound ? 0 : this.#emptyLooks + 1;
   }
 
-  /** Until it is woken, for so long at most, or until a neighbour is gone. */
+  /** Waits until woken, for at most `forMs`, or until a neighbour has died. */
   async rest(forMs: number, isNeighbourGone: () => boolean): Promise<void> {
     const woken = new AbortController();
     this.#endRest = () => woken.abort();
@@ -71,7 +77,7 @@ export class NextLook {
     this.#isWoken = false;
   }
 
-  /** No alarm rings any more. */
+  /** Cancels all timers. */
   stop(): void {
     for (const alarm of this.#alarms) clearTimeout(alarm);
     this.#alarms.clear();

@@ -9,7 +9,7 @@ import type { ApprovalState } from '../session/runs/run-fold.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
-/** What there is to do about a call: run it, or say at once how it ended, or ask somebody. */
+/** What to do about a call: run it, end it at once, or ask a person. */
 export type Plan =
   | { readonly do: 'run'; readonly call: ReadyCall }
   | { readonly do: 'end'; readonly end: CallEnd; readonly also?: EventDraft }
@@ -20,7 +20,7 @@ const namesOf = (tools: RunContext['tools']): string => [...tools.keys()].join('
 export const checked = ({ tools }: RunContext, call: Call): Plan => {
   const tool = tools.get(call.tool);
   if (!tool) {
-    const message = `there is no tool ${call.tool}; there are: ${namesOf(tools)}`;
+    const message = `there is no tool ${call.tool}; available: ${namesOf(tools)}`;
     return { do: 'end', end: failedEnd('unknown_tool', 'UnknownTool', message) };
   }
   const parsed = tool.parse(call.input);
@@ -55,17 +55,17 @@ const expiry = ({ run }: RunContext, { turn }: SessionFold, { id }: ApprovalStat
   run,
 });
 
-/** An answer holds for the input that was shown, and for no other. */
+/** An approval is valid only for the input that was shown. */
 const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Promise<Plan | undefined> => {
   const { tool, callId, input } = call;
   const wanted = inputHash(fold.inputKey, input);
   const known = approvalOf(fold, callId);
   const now = run.scope.clock.now();
   if (known) {
-    if (!known.settled) return { ...refused('nobody answered in time'), also: expiry(run, fold, known) };
+    if (!known.settled) return { ...refused('the approval expired without an answer'), also: expiry(run, fold, known) };
     const { answer, reason, by } = known.settled;
     if (answer === 'approved')
-      return known.inputHash === wanted ? undefined : refused('the input is not the approved one');
+      return known.inputHash === wanted ? undefined : refused('the approval is for another input');
     return refused(`${answer} by ${by}${reason ? `: ${reason}` : ''}`);
   }
   const rule = await tool.approvalFor(input, { state: fold.state });

@@ -26,7 +26,10 @@ const outcomeOf = (output: unknown, redactor: Redactor): { exitCode: number | nu
   return { exitCode, output: clip(String(asJson(printed ?? output ?? '', redactor)), maxOutputChars) };
 };
 
-/** Makes anew what snapshots leave out, by the agent's own command. How it went is in the log; the run goes on either way. */
+/**
+ * Runs the agent's `prepare` command, which recreates what snapshots leave out. The log records the outcome, and the
+ * run continues in any case.
+ */
 const prepareWorktree = async (
   { scope, writer, run, signal }: Preparing,
   { name, prepare: { command, shell } }: Pick<Agent, 'name'> & { readonly prepare: NonNullable<Agent['prepare']> },
@@ -50,10 +53,10 @@ const prepareWorktree = async (
     state: (await writer.fold()).state,
     kept: undefined,
     keep: () => undefined,
-    keepArtifact: () => Promise.reject(new TypeError('what prepares a worktree keeps nothing')),
+    keepArtifact: () => Promise.reject(new TypeError('the prepare command cannot keep artifacts')),
     progress: (text) => shown.push('progress', text),
     recall: (key) => recallKey(scope, writer.key, key),
-    delegate: () => Promise.reject(new TypeError('what prepares a worktree delegates nothing')),
+    delegate: () => Promise.reject(new TypeError('the prepare command cannot delegate')),
   };
   const startedAt = performance.now();
   let outcome: ReturnType<typeof outcomeOf>;
@@ -76,7 +79,7 @@ const prepareWorktree = async (
   await writer.record(draft);
 };
 
-/** As a run's files are told of it; undefined where the agent prepares nothing. */
+/** The preparation that RunFiles calls. Undefined if the agent has no `prepare` command. */
 export const preparing = (preparation: Preparing, { name, prepare }: Agent): Preparation | undefined =>
   prepare && {
     newCause: () => ({ tool: prepare.shell.name, callId: newId('call', preparation.scope.clock.now()) }),

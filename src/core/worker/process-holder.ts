@@ -3,7 +3,10 @@ import { thisMachine } from '../files/disk/machine.ts';
 import { bootId, isRunning, thisProcess } from '../host/process-identity.ts';
 import type { Holder } from '../ports/queue.ts';
 
-/** Where the number of a process means the same one: a boot of a system, and a container on it. Undefined where the system does not tell. */
+/**
+ * Identifies the scope in which a pid is unique: one boot of a system, and one container on it. Undefined if the system
+ * does not report them.
+ */
 const numberSpace = (): string | undefined => {
   try {
     return bootId() && `${bootId()}/${readlinkSync('/proc/self/ns/pid')}`;
@@ -21,6 +24,6 @@ export const processHolder = async (worker: string, data: string): Promise<Holde
 export const isGone = (holder: Holder, here: string): boolean =>
   holder.machine === here && !isRunning({ pid: holder.process, start: holder.processStart });
 
-/** Another process of the same machine. */
+/** Whether the holder is another process on the same machine. */
 export const isNear = (holder: Holder, own: Holder): boolean =>
   holder.machine === own.machine && holder.process !== own.process;

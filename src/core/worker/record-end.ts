@@ -27,12 +27,12 @@ const resultMessage = (call: Call, end: ToldEnd, seq: number, problem?: string):
   return { type: 'message.appended', payload: { message }, actor: `tool:${call.tool}` as Actor, turn: 'current' };
 };
 
-/** What else is to be told of a call that ended. */
+/** Further facts about a call that ended. */
 export interface About {
   readonly durationMs: number;
   readonly keeps?: Json | undefined;
   readonly artifacts?: readonly PayloadOf<'artifact.kept'>[] | undefined;
-  /** What it left in the worktree; or why nobody could look. */
+  /** What the call changed in the worktree, or why the worktree could not be scanned. */
   readonly look?: Look | { readonly problem: string } | undefined;
   readonly also?: EventDraft | undefined;
 }
@@ -43,7 +43,10 @@ interface Ended {
   readonly redactor: Redactor;
 }
 
-/** The change that the call declares and the files that were found changed; of both, what can be committed. */
+/**
+ * Commits the declared change of the call and the changed files. If the declared change is invalid, commits the files
+ * alone and returns the problem.
+ */
 const commitOf = (
   { tools, scope }: RunContext,
   fold: SessionFold,
@@ -86,8 +89,9 @@ const endDrafts = (
 };
 
 /**
- * The outcome, what the model is told of it unless a person did so, and what it changed in the state and in the files, in one. What cannot
- * be committed is said and does not lose the rest.
+ * Writes the outcome, the result message for the model, and the changes to state and files in one append. If a person
+ * has already given the result, there is no message. A change that cannot be committed is reported, and the rest is
+ * kept.
  */
 export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
   const { look } = about;
@@ -105,7 +109,7 @@ export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about
   });
 };
 
-/** What a call that may have written left in the worktree. That it cannot be looked at does not take the call's outcome away. */
+/** Scans the worktree after a call that may have written. If the scan fails, the call's outcome is still recorded. */
 export const lookAfter = async (run: RunContext, { tool, callId }: Call): Promise<About['look']> => {
   if (!mayWrite(run.tools.get(tool))) return undefined;
   try {
@@ -113,6 +117,6 @@ export const lookAfter = async (run: RunContext, { tool, callId }: Call): Promis
   } catch (error) {
     if (!isPerdureError(error) || error.code.startsWith('STORE_')) throw error;
     run.scope.onWarning(error);
-    return { problem: `what it changed in the files is not recorded yet: ${error.message}` };
+    return { problem: `its file changes are not recorded yet: ${error.message}` };
   }
 };

@@ -9,7 +9,7 @@ import { resultsIn } from '../session/runs/departures.ts';
 
 type RecordedReply = ModelAnswer | { readonly failure: ModelFailureKind; readonly message: string };
 
-/** What the log holds of a run, as far as it can be played again. */
+/** The part of a run's log that a replay needs. */
 export interface RecordedRun {
   readonly input: Message;
   readonly model: string;
@@ -33,7 +33,7 @@ const endOf = (events: readonly SessionEvent[], callId: string): CallEnd => {
 
 type Completed = SessionEvent<'model.completed'>['payload'];
 
-/** What came of each request of which something came. */
+/** The answer or failure of each model request that has one. */
 const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
   let completed: Completed | undefined;
   return events.flatMap((event): RecordedReply[] => {
@@ -45,7 +45,7 @@ const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
   });
 };
 
-/** Undefined when there is no input among the events. */
+/** Undefined if the events contain no input. */
 export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | undefined => {
   const input = events
     .flatMap((event) => (event.type === 'message.appended' ? event.payload.message : []))
@@ -63,7 +63,10 @@ export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | unde
   return { input, model, replies, calls };
 };
 
-/** Gives what was recorded, one after another, whatever it is asked; then there is nothing to go on with. */
+/**
+ * Returns the recorded replies in order, whatever the request. After the last one, it reports the end of the recording
+ * and fails.
+ */
 export const recordedModel = (
   { model, replies }: RecordedRun,
   contextTokens: number,
@@ -96,7 +99,10 @@ const notRecorded = failedEnd(
 
 const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and nobody is asked in a replay.');
 
-/** The tools, answering with what was recorded for the same input; other calls run only when `live`, and where nobody has to be asked. */
+/**
+ * Tools that return the recorded outcome for the same input. Other calls run only if `live`, and only if no person has
+ * to be asked.
+ */
 export const recordedTools = (
   tools: ReadonlyMap<string, Tool>,
   { calls }: RecordedRun,

@@ -28,7 +28,7 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   if (plan.call.tool.usesFiles) await run.files.ready();
   const again = async (): Promise<void> => {
     if (mayWrite(plan.call.tool)) await run.files.recover({ tool: name, callId });
-    const reason = fold.children[callId] ? 'its child may have gone on' : 'the process that ran it is gone';
+    const reason = fold.children[callId] ? 'its child may have continued' : 'the process that ran it is gone';
     await run.writer.record(retried(run, plan.call, attempt + 1, reason));
     await executeCall(run, fold, plan.call, attempt + 1);
   };
@@ -60,7 +60,10 @@ const reconcile = async ({ signal }: RunContext, { tool, value }: ReadyCall, own
   }
 };
 
-/** Deals with calls whose runner died: again where that does no harm, asking the tool where it may, and else saying that nobody knows. */
+/**
+ * Settles calls whose worker died: repeats a call if that is harmless, lets the tool reconcile if it can, and otherwise
+ * records an unknown outcome.
+ */
 export const recoverCalls = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
   for (const callId of callIds) await recoverOne(run, await run.writer.fold(), callId);
 };

@@ -26,30 +26,33 @@ import type { WorkAccess } from './run-context.ts';
 
 const Options = z.strictObject({
   turn: z.int().positive(),
-  agent: z.custom<Agent>(isAgent, 'expected what defineAgent gives').optional(),
+  agent: z.custom<Agent>(isAgent, 'expected an agent made by defineAgent').optional(),
   model: z.unknown().optional(),
   live: z.boolean().default(false),
 });
 
 export interface ReplayOptions {
   readonly turn: number;
-  /** In place of the agent that the session was bound to: another prompt, other tools. */
+  /** Replaces the agent that the session is bound to, for example to try another prompt or other tools. */
   readonly agent?: Agent | undefined;
-  /** Asked in place of the recorded answers. */
+  /** A model to ask instead of using the recorded answers. */
   readonly model?: unknown;
-  /** Runs calls for which nothing was recorded; without it they are told as not run. */
+  /** Whether to run calls that have no recorded result. By default they are reported as not run. */
   readonly live?: boolean | undefined;
 }
 
 export interface Replay {
-  /** The fork in which it was played, for a closer look. It is archived. */
+  /** The fork in which the turn was played, for inspection. It is archived. */
   readonly session: SessionId;
   readonly departures: readonly Departure[];
-  /** Where the recording ends before the run does, and it was played as far as that: the run was cancelled there, or is not over. */
+  /** Set if the recording ends before the run does: the run was cancelled there, or is still in progress. */
   readonly upTo?: 'cancelled' | 'under-way' | undefined;
 }
 
-/** Of its own run: inputs that came meanwhile stand in it too, and what became of those that were cancelled before they began. */
+/**
+ * The events of the turn's own run. The turn also contains inputs that arrived meanwhile, and the ends of runs that
+ * were cancelled before they began.
+ */
 const eventsOfTurn = async (scope: FollowAccess, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
   const head = await scope.folds.outline(key);
   const at = await resolvePoint(scope.store, key, head, { turn });
@@ -64,7 +67,7 @@ const eventsOfTurn = async (scope: FollowAccess, key: SessionKey, turn: number):
 interface Recording {
   readonly events: readonly SessionEvent[];
   readonly recorded: RecordedRun;
-  /** Who asked for the run, as the input that it answers tells. */
+  /** The input that the run answers. It names the requester. */
   readonly requested: QueuedInput | undefined;
 }
 
@@ -88,14 +91,16 @@ const boundAgent = async (scope: LogAccess & AgentAccess, key: SessionKey): Prom
   );
 };
 
-/** What the recording ends with, where that is no end that a run comes to by itself. */
+/** Why the recording ends early. Undefined if the run ended by itself. */
 const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
   const end = events.find((event) => event.type === 'run.ended');
   if (!end) return 'under-way';
   return end.payload.status === 'cancelled' ? 'cancelled' : undefined;
 };
 
-/** Plays it in a fork that was made for it, until it ends or there is nothing left to play; gives what it did. */
+/**
+ * Plays the recording in its fork, until the run ends or the recording is used up. Returns the events of the replay.
+ */
 const play = async (
   scope: WorkAccess,
   fork: SessionKey,
@@ -109,7 +114,7 @@ const play = async (
   const model = isRecorded
     ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens, () => over.abort())
     : await scope.models(otherModel);
-  if (isRecorded) await execute(scope, fork, { type: 'limit', limits: {}, reason: 'nothing is spent' });
+  if (isRecorded) await execute(scope, fork, { type: 'limit', limits: {}, reason: 'a replay spends nothing' });
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
@@ -139,14 +144,17 @@ const play = async (
   return { replayed: replayed.filter((event) => event.run === run), isOver: over.signal.aborted };
 };
 
-/** Nobody goes on with it; whoever wants to look at it finds it archived. */
+/** Closes and archives the fork, so that no worker continues it and it can still be inspected. */
 const putAway = async (scope: WriteAccess & FollowAccess, fork: SessionKey): Promise<void> => {
   await cancelRun(scope, fork);
-  await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'it was played' });
+  await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'the replay is over' });
   await execute(scope, fork, { type: 'archive' });
 };
 
-/** Plays a turn again on a fork, with what was recorded of the model and the tools or with another model or agent, and tells where it departs. */
+/**
+ * Plays a turn again on a fork, with the recorded answers and results or with another model or agent. Reports where it
+ * departs from the recording.
+ */
 export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: ReplayOptions): Promise<Replay> => {
   const options = parseInput('the replay', Options, input);
   const { turn } = options;

@@ -15,27 +15,30 @@ import type { Agent } from '../session/agent.ts';
 import type { RunFiles } from '../session-files/run-files.ts';
 import type { Conversation } from './conversation.ts';
 
-/** What a worker needs in a workspace, on behalf of whoever asked for the run. */
+/** What a worker needs in a workspace, on behalf of the run's requester. */
 export type WorkAccess = WriteAccess & FollowAccess & WorktreeAccess & AgentAccess & ModelAccess & CallerAccess;
 
-/** A run at work: what each of its steps is given. */
+/** A run in progress, as each of its steps receives it. */
 export interface RunContext {
   readonly scope: WorkAccess;
   readonly writer: RunWriter;
   readonly conversation: Conversation;
   readonly run: RunId;
-  /** Whom it works for. */
+  /** The actor that the run works for. */
   readonly requestedBy: Actor;
   readonly from: Requester | undefined;
   readonly agent: Agent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly files: RunFiles;
-  /** Aborted when the session was taken away from this worker, or the worker stops. */
+  /** Aborted when this worker loses the session or stops. */
   readonly signal: AbortSignal;
-  /** The worker ends: no further step is begun. */
+  /** Whether the worker is ending, so that no further step begins. */
   isEnding(): boolean;
   preview(written: Written): void;
-  /** Told while a call waits for another session, which then is this worker's to work on too. `leave` is called when the worker is to end. */
+  /**
+   * Registers that a call waits for another session, so that this worker serves that one too. The worker calls `leave`
+   * when it ends.
+   */
   waitFor(session: SessionId, leave?: () => void): Disposable;
 }
 

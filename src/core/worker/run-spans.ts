@@ -4,7 +4,7 @@ import type { CallEnd } from '../session/runs/call-end.ts';
 import type { RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
-/** Named as OpenTelemetry's conventions for generative AI have it. */
+/** Names follow OpenTelemetry's conventions for generative AI. */
 type Run = Pick<RunContext, 'scope' | 'writer' | 'agent' | 'run'>;
 
 const common = ({ scope, writer, agent, run }: Run, operation: string): SpanAttributes => ({
@@ -28,7 +28,7 @@ export const inRunSpan = <T>(run: Run, model: Model, work: (span: OpenSpan) => P
   return run.scope.spans.span({ name: `invoke_agent ${run.agent.name}`, kind: 'internal', attributes }, work);
 };
 
-/** `kindOf` tells the kind of a failure. */
+/** `kindOf` returns the kind of a failure. */
 export const inChatSpan = (
   run: Run,
   model: Model,

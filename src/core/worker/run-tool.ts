@@ -4,7 +4,7 @@ import { timerMs } from '../../schema/timer-limit.ts';
 import type { Tool, ToolContext } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd, givenEnd, thrownEnd } from '../session/runs/call-end.ts';
 
-/** A call that was checked and may run. */
+/** A call that was validated and may run. */
 export interface ReadyCall {
   readonly tool: Tool;
   readonly callId: string;
@@ -19,7 +19,7 @@ const lastOf = async (output: unknown): Promise<unknown> => {
   return last;
 };
 
-/** Whatever a tool or a model does with the signal, its call is over when the signal says so. */
+/** Settles when the signal aborts, even if the tool or model ignores the signal. */
 export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -28,7 +28,7 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 
-/** What a call is aborted with that will go on when the child it waits for does. */
+/** The abort reason of a call that is left while its child rests. The call continues when the child does. */
 export const waitsForChild = Symbol('waits for its child');
 
 const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
@@ -51,7 +51,10 @@ const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd |
 const mayRunAgain = ({ tool }: ReadyCall, end: CallEnd, attempt: number): boolean =>
   tool.effects !== 'once' && attempt <= tool.retry.times && (end.outcome === 'threw' || end.outcome === 'timeout');
 
-/** Runs it, and again where the tool allows that; every further attempt is told before it begins. Undefined when it is not over yet. */
+/**
+ * Runs a call, and retries it if the tool allows that. Each retry is recorded before it begins. Returns undefined if
+ * the call was left.
+ */
 export const runTool = async (
   call: ReadyCall,
   contextFor: (attempt: number) => ToolContext,

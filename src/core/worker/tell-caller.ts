@@ -4,8 +4,8 @@ import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionFold } from '../session/fold.ts';
 
 /**
- * Who waits for this session goes on when it does. Asked for after the log of the child says so and before it is released, so that after a
- * crash whoever looks at the child next tells.
+ * Resumes the session that waits for this one. Runs after the log of the child has the news, and before the child is
+ * released. After a crash, the next worker that serves the child repeats it.
  */
 export const tellCaller = async (scope: WriteAccess, { calledBy, session }: SessionFold): Promise<void> => {
   if (!calledBy) return;
@@ -15,6 +15,6 @@ export const tellCaller = async (scope: WriteAccess, { calledBy, session }: Sess
     await scope.folds.head(key);
     await execute(scope, key, { type: 'tell', news: { callId, session } });
   } catch (error) {
-    if (!isPerdureError(error, 'SESSION_NOT_FOUND')) throw error; // it came by itself in a bundle
+    if (!isPerdureError(error, 'SESSION_NOT_FOUND')) throw error; // the session was imported without its caller
   }
 };

@@ -11,7 +11,7 @@ import { delegate } from './delegate.ts';
 import type { RunContext } from './run-context.ts';
 import { type ReadyCall, waitsForChild } from './run-tool.ts';
 
-/** What a tool is given for a call, and what it kept there for the next. */
+/** The context that a tool receives for a call, and what the tool stored through it. */
 export class CallScope {
   readonly #run: RunContext;
   readonly #fold: SessionFold;
@@ -37,19 +37,19 @@ export class CallScope {
     this.#shown = new ShownText(redactor, (type, text) => run.preview({ type, callId: call.callId, text }));
   }
 
-  /** SECRET_NOT_FOUND where the tool names a secret that there is not. */
+  /** Fails with SECRET_NOT_FOUND if a secret that the tool names does not exist. */
   static async open(run: RunContext, fold: SessionFold, call: ReadyCall): Promise<CallScope> {
     const secrets = await run.scope.secrets.valuesOf(call.tool.secrets);
-    // Asked for after them: what a tool is given is known.
+    // Read after the values, so that the redactor knows every secret that the tool receives.
     return new CallScope(run, fold, call, { secrets, redactor: await run.scope.secrets.redactor() });
   }
 
-  /** Shows what was held back of its progress. */
+  /** Shows the progress text that was held back. */
   end(): void {
     this.#shown.end();
   }
 
-  /** Only what may run again can be left. */
+  /** Only a call that may run again can be left. */
   get #leave(): (() => void) | undefined {
     return this.#call.tool.effects === 'once' ? undefined : () => this.#leaving.abort(waitsForChild);
   }

@@ -23,26 +23,29 @@ import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
 import { tellCaller } from './tell-caller.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
 
-/** Own writes wake us too, and are many. */
+/** Limits how often the head is read, because the run's own frequent writes trigger the watch too. */
 const fenceMs = 50;
 
-/** A session in a worker's hands. */
+/** A session that a worker holds. */
 export interface Hold {
   readonly scope: WorkAccess;
   readonly key: SessionKey;
-  /** Aborted when it was taken away, or the worker stops. */
+  /** Aborted when the worker loses the session or stops. */
   readonly signal: AbortSignal;
-  /** The worker ends: no further step is begun. */
+  /** Whether the worker is ending, so that no further step begins. */
   isEnding(): boolean;
-  /** As the queue has it now. */
+  /** Asks the queue whether the worker still holds the session. */
   isStillHeld(): Promise<boolean>;
-  /** Told while a call waits for another session, which then is this worker's to work on too. `leave` is called when the worker is to end. */
+  /**
+   * Registers that a call waits for another session, so that this worker serves that one too. The worker calls `leave`
+   * when it ends.
+   */
   waitFor(session: SessionId, leave?: () => void): Disposable;
 }
 
-/** As the session is given back. */
+/** How a worker gives a session back. */
 export type Left =
-  /** All is done up to there, and nothing is to be done for a while. */
+  /** All work is done up to `doneTo`. The next is due in `inMs`, if any. */
   | { readonly doneTo: number; readonly inMs: number | undefined; readonly hasFiles: boolean }
   | { readonly doneTo?: undefined; readonly lacksAgent?: boolean };
 
@@ -59,7 +62,7 @@ const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
   ];
 };
 
-/** What there is to do waits for somebody else; nothing where that was said. */
+/** Records that the run waits for a worker with its agent. Undefined if the log says so already. */
 const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
   if (work.do === 'nothing' || work.do === 'end-children' || !fold.bound) return undefined;
   const { id, isTold } =
@@ -67,7 +70,7 @@ const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
       ? { id: work.input.run, isTold: work.input.lacksAgent }
       : { id: work.run.id, isTold: work.run.waitingFor === 'agent' };
   const { name, version } = fold.bound.agent;
-  const reason = `AGENT_VERSION_UNAVAILABLE: no worker that holds ${name} version ${version} has taken it on`;
+  const reason = `AGENT_VERSION_UNAVAILABLE: no worker that holds ${name} version ${version} has claimed it`;
   const payload = { for: 'agent', reason } as const;
   return isTold ? undefined : [{ type: 'run.waiting', payload, actor: systemActor, turn: fold.turn, run: id }];
 };
@@ -85,7 +88,7 @@ interface Claimed extends Asked, Pick<RunContext, 'writer' | 'run' | 'agent'> {}
 
 const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
 
-/** What no step can deal with ends the run, and is said there. */
+/** An error that no step can handle ends the run, and is recorded as its failure. */
 const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: unknown): Promise<void> => {
   const code = isPerdureError(cause) ? cause.code : 'DEFECT';
   const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
@@ -94,7 +97,7 @@ const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: u
   await writer.decide((fold) => endDrafts(fold, { status: 'failed', error: { code, message } }, by));
 };
 
-/** Whoever raised the epoch has ended what is being done: its tools are told at once. */
+/** Aborts the run's tools as soon as another writer raises the epoch. */
 const watchFence = ({ store }: LogAccess, writer: RunWriter, fenced: AbortController): (() => void) => {
   let isChecking = false;
   let newest = 0;
@@ -115,10 +118,12 @@ const watchFence = ({ store }: LogAccess, writer: RunWriter, fenced: AbortContro
   });
 };
 
-/** Whether it went on as far as it goes, was stopped by another writer, or could not since this worker does not hold the agent. */
+/**
+ * Whether the run went on as far as it could, was fenced by another writer, or needs an agent that this worker lacks.
+ */
 type Went = 'on' | 'fenced' | 'lacks-agent';
 
-/** Sets a claimed run up and goes on with it as far as it goes. */
+/** Sets up a claimed run and drives it. */
 const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise<void> => {
   const { scope, key, isEnding, waitFor } = hold;
   const { writer, run, agent } = claimed;
@@ -133,7 +138,7 @@ const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise
   await driveRun(context, await scope.models(agent.model));
 };
 
-/** Goes on with a claimed run until it ends or rests, or is taken away. */
+/** Drives a claimed run until it ends, rests or is fenced. */
 const driveWatched = async (hold: Hold, claimed: Claimed): Promise<Went> => {
   const { scope } = hold;
   const fenced = new AbortController();
@@ -151,7 +156,7 @@ const driveWatched = async (hold: Hold, claimed: Claimed): Promise<Went> => {
   return 'on';
 };
 
-/** Claims the session's run and goes on with it. */
+/** Claims the session's run and drives it. */
 const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Promise<Went> => {
   const { scope, key } = hold;
   const agent = seen.bound && scope.agents.get(agentName(seen.bound.agent));
@@ -171,12 +176,12 @@ const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Prom
   return driveWatched(hold, { ...asked, writer, run, agent });
 };
 
-/** Does what there is to do in a session, until nothing is left or the worker ends. */
+/** Does the work of a session until nothing is left or the worker ends. */
 export const workOnSession = async (hold: Hold): Promise<Left> => {
   const { scope, key } = hold;
   const { folds, clock, store } = scope;
   for (let isKnown = false; ; isKnown = true) {
-    // What others add while it is worked on enters the session again: no need to look once more.
+    // Reads the head only once, because events that others add later queue the session again.
     const head = isKnown ? undefined : await store.head(key);
     if (!isKnown && !head) throw sessionNotFound(key);
     const fold = await (head ? folds.atHead(head) : folds.recent(key));
@@ -193,12 +198,12 @@ export const workOnSession = async (hold: Hold): Promise<Left> => {
     }
     const went = await goOn(hold, fold, head);
     if (went === 'lacks-agent') return sayStranded(hold);
-    // A person may have ended the run, or another worker have it: from that one nothing is taken back.
+    // A person may have ended the run, or another worker may hold the session. That worker must not be fenced in turn.
     if (went === 'fenced' && !(await hold.isStillHeld())) return {};
   }
 };
 
-/** Of a session whose agent nobody holds who came by: its run says that it waits for one who does. */
+/** Records that the session's run waits for a worker with its agent, because none has claimed it. */
 export const sayStranded = async ({ scope, key }: Pick<Hold, 'scope' | 'key'>): Promise<Left> => {
   await new RunWriter(scope, key).claim((fold) => agentDrafts(fold, workFor(fold, scope.clock.now())));
   return { lacksAgent: true };

@@ -16,35 +16,41 @@ import type { WorkAccess } from './run-context.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
 export interface Worker {
-  /** Starts to work, and goes on until it is stopped. A worker that was stopped or drained fails with RUNTIME_CLOSED: make another one. */
+  /**
+   * Starts working, until it is stopped. Fails with RUNTIME_CLOSED if the worker was stopped or drained: create a new
+   * one.
+   */
   start(): Promise<void>;
-  /** Works until there is nothing left to do, then returns. It can be called again, until the worker is stopped. If the worker is already at work, this waits for the end of that. */
+  /**
+   * Works until there is nothing left to do, then returns. It can be called again, until the worker is stopped. If the
+   * worker is already working, this waits for the end of that work.
+   */
   runUntilIdle(): Promise<void>;
-  /** What it does now. */
+  /** What the worker is doing now. */
   state(): WorkerCondition;
-  /** Takes on nothing new, lets each session finish the step that it is in, for `forMs` at most, and stops; 25 s by default. */
+  /** Takes no new work, lets each session finish its current step within `forMs` (25 s by default), and stops. */
   drain(options?: { readonly forMs?: number | undefined }): Promise<void>;
-  /** Lets go of its sessions at once. Whoever takes them on goes on from the log. */
+  /** Gives up its sessions at once. Other workers continue them from the log. */
   stop(): Promise<void>;
 }
 
 export interface WorkerCondition {
-  /** Sessions that it has. */
+  /** The number of sessions that it holds. */
   readonly holds: number;
   readonly concurrency: number;
   readonly agents: readonly string[];
   readonly isEnding: boolean;
 }
 
-/** Whose sessions a worker works on. */
+/** The sessions that a worker serves, and the parts that it uses. */
 export interface WorkerField {
-  /** Of one workspace; of all without it. */
+  /** The only workspace to serve. Absent means all workspaces. */
   readonly workspace?: WorkspaceId | undefined;
   readonly queue: Queue;
-  /** Names of those it holds. */
+  /** The agents that it has, as `name@version`. */
   readonly agents: readonly string[];
   readonly data: string;
-  /** Of the runtime. */
+  /** Aborted when the runtime closes. */
   readonly closing: AbortSignal;
   readonly atWork: AtWork;
   /** Whether an idle worker keeps the process alive. A busy one always does. */
@@ -55,46 +61,46 @@ export interface WorkerField {
   onBegin?(worker: RunWorker): void;
 }
 
-/** After something failed. */
+/** The delay after a failure. */
 const restMs = 1000;
 const defaultDrainMs = 25_000;
-/** How many sessions of agents it lacks it looks at in one go. */
+/** The maximum number of sessions per sweep whose agent it lacks. */
 const strandedCount = 20;
 
 const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped');
 
-/** A call waits for a session. */
+/** A call that waits for another session. */
 interface Wait {
   readonly caller: SessionKey;
   readonly session: SessionId;
-  /** Ends the waiting, where the call can be made again. */
+  /** Ends the wait. Undefined if the call must not run again. */
   readonly leave: (() => void) | undefined;
 }
 
-/** Works on the runs of one workspace or of all. Any number of them, in any number of processes, share the work. */
+/** Executes the runs of one workspace or of all. Any number of workers, in any number of processes, share the work. */
 export class RunWorker implements Worker {
   readonly #field: WorkerField;
   readonly #options: z.infer<typeof Options>;
-  /** From the beginning of its work on. */
+  /** Set when its work begins. */
   #holder!: Holder;
   #place!: string;
-  /** Of the work under way. */
+  /** Aborts the work in progress. */
   #stopping = new AbortController();
   #isDraining = false;
   #isStopped = false;
   readonly #leases: Leases;
-  /** Under way: the work on a session, until it was given back. */
+  /** The work in progress on each session, until the session is given back. */
   readonly #busy = new Map<string, Promise<void>>();
-  /** What calls of ours wait for: those who wait need no place of their own meanwhile. */
+  /** The sessions that this worker's calls wait for. A waiting caller does not count towards the concurrency. */
   readonly #waits = new Set<Wait>();
-  /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
+  /** Other workers on this machine. If the process of one dies, its sessions are claimed at once. */
   #neighbours: readonly Holder[] = [];
   readonly #nextLook = new NextLook();
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  /** While it works. */
+  /** Set while it works. */
   #loop: Promise<void> | undefined;
-  /** It knows who it is. */
+  /** Resolved once `#holder` is set. */
   #begun = Promise.withResolvers<void>();
   /** Holds the process, or not. */
   #awake: NodeJS.Timeout | undefined;
@@ -141,7 +147,7 @@ export class RunWorker implements Worker {
     this.#isDraining = true;
     this.#nextLook.wake();
     for (const { leave } of this.#waits) leave?.();
-    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that others know
+    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that other workers know
     const late = sleep(timerMs(forMs), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
@@ -174,7 +180,7 @@ export class RunWorker implements Worker {
     this.#place = await thisMachine(data);
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     this.#begun.resolve();
-    // What was left to a worker that has its files is looked at again, should that not have come.
+    // Looks again at sessions that were left to a worker with their files, in case that worker did not claim them.
     const secondLook = setTimeout(() => this.#nextLook.wake(), preferMs + 10).unref();
     const unwatch = queue.watchWork(workspace, () => {
       this.#nextLook.hear();
@@ -186,7 +192,7 @@ export class RunWorker implements Worker {
     const awake = setInterval(() => {}, longestTimerMs);
     this.#awake = awake;
     this.#keepAlive();
-    const lookMs = Math.min(pollMs, leaseMs / 3); // nobody tells when a lease lapses
+    const lookMs = Math.min(pollMs, leaseMs / 3); // no hint reports that a lease has expired
     let failingSince: number | undefined;
     try {
       await this.#leases.beat();
@@ -208,7 +214,7 @@ export class RunWorker implements Worker {
       await Promise.all(this.#busy.values());
       for (const timer of [heart, watchdog, secondLook, awake]) clearTimeout(timer);
       this.#nextLook.stop();
-      await this.#leases.settle(); // a sign of life that comes after it has left would make it known again
+      await this.#leases.settle(); // a heartbeat after `leave` would register the worker again
       await queue.leave(this.#holder.worker).catch(onWarning);
     }
   }
@@ -226,7 +232,7 @@ export class RunWorker implements Worker {
     return this.#neighbours.filter((holder) => isGone(holder, this.#holder.machine)).map(({ worker }) => worker);
   }
 
-  /** Takes on what nobody else is doing, as far as there is room. True when there is nothing to do, now or in a moment. */
+  /** Claims free sessions, as far as there is capacity. Returns true if there is nothing to do, now or soon. */
   async #takeOn(untilIdle: boolean): Promise<boolean> {
     if (this.#isEnding()) return false;
     const callers = Map.groupBy(this.#waits, ({ caller }) => nameOf(caller));
@@ -242,7 +248,10 @@ export class RunWorker implements Worker {
     return isIdle && stranded === 0;
   }
 
-  /** What a worker of this machine had is free as soon as it is known that it died. False when there is nothing. */
+  /**
+   * Claims free sessions, and those of workers on this machine that are known to be dead. Returns false if there are
+   * none.
+   */
   async #takeFree(count: number, sessions: readonly SessionId[] | undefined): Promise<boolean> {
     for (;;) {
       const sentAt = this.#nextLook.begin();
@@ -254,7 +263,10 @@ export class RunWorker implements Worker {
     }
   }
 
-  /** One of those that a caller waits for takes its place, before all others and whatever the limits: else all places could be taken by callers. */
+  /**
+   * Claims a session that a caller waits for, before all others and regardless of the limits. Otherwise waiting callers
+   * could take up all capacity.
+   */
   async #takeOnAwaited(waits: readonly Wait[]): Promise<void> {
     const { workspace } = waits[0]!.caller;
     const sessions = waits.map(({ session }) => session);
@@ -279,7 +291,7 @@ export class RunWorker implements Worker {
     });
   }
 
-  /** Says in sessions whose agent nobody has come to hold that they wait for one who does. */
+  /** Claims sessions whose agent no worker has, and records in them that they wait for one. */
   async #sweep(strandedMs: number, sessions: readonly SessionId[] | undefined): Promise<number> {
     this.#sweptAt = performance.now();
     const { taken } = await this.#claim({ count: strandedCount, sessions, strandedMs });
@@ -287,7 +299,7 @@ export class RunWorker implements Worker {
     return taken.length;
   }
 
-  /** The one session that this worker is for, and those that work for it. */
+  /** The one session that this worker serves, and the sessions of its subagents. */
   async #only(): Promise<readonly SessionId[] | undefined> {
     const { session: only } = this.#options;
     const { workspace, scopeOf } = this.#field;
@@ -306,7 +318,7 @@ export class RunWorker implements Worker {
     const held = this.#leases.take({ workspace, session }, claimedAt);
     const name = nameOf(held.key);
     const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
-    // It may have been given back without an answer yet.
+    // The session may have been given back while the answer of the store is still pending.
     const before = this.#busy.get(name) ?? Promise.resolve();
     const done = before
       .then(() => this.#serve(held, isOurs))
@@ -319,7 +331,7 @@ export class RunWorker implements Worker {
     this.#keepAlive();
   }
 
-  /** Never fails: what went wrong is told, and the session is given back. */
+  /** Never rejects. Problems become warnings, and the session is given back. */
   async #serve({ key, lost }: Held, isOurs: boolean): Promise<void> {
     const scope = this.#field.scopeOf(key.workspace);
     const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
@@ -347,7 +359,7 @@ export class RunWorker implements Worker {
     return { [Symbol.dispose]: () => void this.#waits.delete(wait) };
   }
 
-  /** Again and again while the store is away: until the lease lapses nobody else would come. */
+  /** Retries while the store is unreachable, because no other worker can claim the session before its lease expires. */
   async #giveBack(key: SessionKey, left: Left, inMs?: number): Promise<void> {
     const { queue, onWarning } = this.#field;
     const { worker } = this.#holder;
@@ -370,7 +382,7 @@ export class RunWorker implements Worker {
     if (inMs !== undefined) this.#restFor(inMs);
   }
 
-  /** There is something to do in a moment: it is not idle. */
+  /** The worker is not idle, because a session that failed is due again soon. */
   #restFor(ms: number): void {
     this.#resting++;
     setTimeout(() => this.#resting--, ms).unref();

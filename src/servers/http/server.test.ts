@@ -267,7 +267,7 @@ test('[HTTP1] the pages say what runs here, without a script and without a key',
   expect(docs.replace(/<pre>[\s\S]*?<\/pre>/g, '')).not.toContain('`');
   expect(docs).toMatch(/with <code>wait<\/code>,.*needs the role viewer/);
   expect(docs).toContain(
-    'Allows the call; the decision is final <span class="quiet">· needs somebody whose role the approval',
+    'Allows the call; the decision is final <span class="quiet">· needs a member whose role the approval',
   );
   expect(docs).toContain('curl -s -H');
   expect((await ask('/healthz', { key: '' })).status).toBe(200);
