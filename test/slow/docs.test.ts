@@ -13,7 +13,7 @@ import { createDatabase, type TestDatabase } from '../support/postgres/postgres.
 import { freePort } from '../support/servers/free-port.ts';
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
-const here = (name: string) => fileURLToPath(new URL(`../docs/${name}`, import.meta.url));
+const here = (name: string) => fileURLToPath(new URL(`../support/docs/${name}`, import.meta.url));
 /** What is written from the code, as docs/reference is, is held to it by `npm run check:docs`; its commands are in command-examples.test.ts. */
 const isGenerated = (text: string) => text.startsWith('<!-- Generated');
 const files = [...readFiles('README.md', 'docs/**/*.md')].filter(([, text]) => !isGenerated(text));

@@ -35,7 +35,7 @@ const fields: Record<keyof SqliteOptions, true> = {
   release: true,
 };
 
-const entry = new URL(`./thread${extname(import.meta.url)}`, import.meta.url);
+const entry = new URL(`./thread/thread${extname(import.meta.url)}`, import.meta.url);
 
 export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeStore> => {
   const problem = fieldProblem(options, fields);

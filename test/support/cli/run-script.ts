@@ -34,4 +34,4 @@ export const runScript = (text: string, wrap: readonly string[] = []): Script =>
 };
 
 /** For the text of a script: where a module of this repository is. */
-export const moduleUrl = (path: string): string => JSON.stringify(new URL(`../${path}`, import.meta.url).href);
+export const moduleUrl = (path: string): string => JSON.stringify(new URL(`../../../${path}`, import.meta.url).href);

@@ -5,7 +5,7 @@ import { exitCodes } from '../../../src/cli/parse/exit-codes.ts';
 import type { startCommandsHere } from './commands-here.ts';
 import { putPrograms } from './run-shell.ts';
 
-const ours = (name: string): string => new URL(`../../src/cli/config/${name}`, import.meta.url).href;
+const ours = (name: string): string => new URL(`../../../src/cli/config/${name}`, import.meta.url).href;
 
 /** The agent that is there without a configuration, but for its pauses between words. */
 const config = `import { demoAgent } from '${ours('demo-agent.ts')}';
