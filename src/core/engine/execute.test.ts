@@ -30,14 +30,14 @@ describe('a command', () => {
     expect((await session.summary()).status).toBe('closed');
   });
 
-  test('[LIFE2] is given up after ten decisions, with CONFLICT and what to do', async () => {
+  test('[LIFE2] is given up after twenty decisions, with CONFLICT and what to do', async () => {
     const { store, asked } = scripted(conflicts(50));
     const session = await (await openRuntime({ store })).sessions.open();
     await expect(session.close()).rejects.toMatchObject({
       code: 'CONFLICT',
       message: expect.stringContaining('try again'),
     });
-    expect(asked).toHaveLength(10);
+    expect(asked).toHaveLength(20);
   });
 
   test('[LOG4] names its head when it is a decision and none when it is a fact', async () => {
@@ -106,5 +106,51 @@ describe('a command', () => {
     const [first] = await session.append({ role: 'user', content: 'hello' }, key);
     expect(await session.append({ content: 'hello', role: 'user' }, key)).toEqual([first]);
     await expect(session.append({ content: 'other', role: 'user' }, key)).rejects.toMatchObject({ code: 'KEY_REUSED' });
+  });
+});
+
+describe('a tracked call', () => {
+  const start = async (answers: AppendOutcome[]) => {
+    const { store, asked } = scripted(answers);
+    const warnings: unknown[] = [];
+    const runtime = await openRuntime({ store, onWarning: (problem) => warnings.push(problem) });
+    const session = await runtime.sessions.open();
+    return { session, asked, warnings, tools: session.track({ read: async () => 'text' }) };
+  };
+
+  test('[LOG4] is claimed as a fact by its last attempt', async () => {
+    const { asked, tools } = await start(conflicts(19));
+    expect(await tools.read()).toBe('text');
+    expect(asked.map(({ onHead }) => onHead !== undefined).slice(0, 20)).toEqual([...Array(19).fill(true), false]);
+  });
+
+  test('[TRACK2, WR1] is claimed again when another tracker claimed the session meanwhile', async () => {
+    const { asked, tools, warnings } = await start([{ outcome: 'fenced', epoch: 1 }]);
+    expect(await tools.read()).toBe('text');
+    expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([true, true, false]);
+    expect(warnings).toEqual([]);
+  });
+
+  test('[LIFE2] is rejected at once in a status that it was decided on', async () => {
+    const { session, asked, tools } = await start([]);
+    await session.close();
+    const before = asked.length;
+    await expect(tools.read()).rejects.toMatchObject({ code: 'ILLEGAL_TRANSITION' });
+    expect(asked).toHaveLength(before + 1);
+  });
+
+  test('[LOG4] records its end as a fact by the last attempt, and warns that the state is unchanged', async () => {
+    const answers: AppendOutcome[] = [];
+    const { session, asked, tools, warnings } = await start(answers);
+    await tools.read();
+    const before = asked.length;
+    const { toolsUsed } = await session.state();
+    const again = session.track({ read: async () => answers.push(...conflicts(19)) });
+    await again.read();
+    expect(asked).toHaveLength(before + 1 + 20);
+    expect(asked.at(-1)!.onHead).toBeUndefined();
+    expect(warnings).toMatchObject([{ code: 'CONFLICT' }]);
+    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['ok', 'ok']);
+    expect((await session.state()).toolsUsed).toEqual(toolsUsed);
   });
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
 import { readEvents } from '../engine/events.ts';
-import { type Asked, execute } from '../engine/execute.ts';
+import { type CommandSource, execute } from '../engine/execute.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import { keyOf, type Scope } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -45,7 +45,7 @@ const askToPause = async (
   scope: Scope,
   key: SessionKey,
   reason: string | undefined,
-  asked: Asked,
+  asked: CommandSource,
 ): Promise<SessionEvent | undefined> => {
   await pauseChildren(scope, key, reason);
   const [event] = await execute(scope, key, asked);
@@ -71,7 +71,7 @@ export const pauseSession = async (scope: Scope, key: SessionKey, options: Pause
   await interrupt(scope, key, reason);
 };
 
-const letGoOn = async (scope: Scope, key: SessionKey, asked: Asked): Promise<void> => {
+const letGoOn = async (scope: Scope, key: SessionKey, asked: CommandSource): Promise<void> => {
   const { status, holder } = await scope.folds.head(key);
   if (lifecycle[status].resume && holder === 'agent') await resumeChildren(scope, key);
   await execute(scope, key, asked);

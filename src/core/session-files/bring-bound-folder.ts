@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { EventDraft } from '../../schema/event.ts';
-import { appendDrafts, onTopOf } from '../engine/append-drafts.ts';
-import { refusal } from '../engine/execute.ts';
 import type { Scope } from '../engine/scope.ts';
-import { untilItLands } from '../engine/until-it-lands.ts';
+import { writeDecision } from '../engine/session-writer.ts';
 import { makePlace, placeHere, type WorktreePlace } from '../files/disk/place.ts';
 import { tryLock } from '../files/disk/place-lock.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -17,27 +14,15 @@ const lookMs = 50;
 
 /** Tells of a person's folder while no run does. */
 const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
-  const { folds } = scope;
-  const decide: FilesWriter['decide'] = (decideOn) =>
-    untilItLands(key, async () => {
-      const fold = await folds.head(key);
-      const drafts: readonly EventDraft[] = decideOn(fold) ?? [];
-      if (drafts.length === 0) return { as: [] };
-      const written = await appendDrafts(scope, key, drafts, {
-        writer: { kind: 'outside' },
-        ...onTopOf(fold),
-        whileStatus: statusesThatAllow('commit'),
-      });
-      if ('events' in written) {
-        folds.advance(key, fold, written);
-        return { as: written.events };
-      }
-      folds.forget(key);
-      const { outcome } = written;
-      if (outcome.outcome !== 'conflict') throw refusal(key, outcome, { drafts, command: 'commit' });
-      return undefined;
+  const fold = () => scope.folds.head(key);
+  const decide: FilesWriter['decide'] = async (decideOn) => {
+    const { events } = await writeDecision(scope, key, {
+      read: async () => ({ fold: await fold() }),
+      decide: (newest) => ({ drafts: decideOn(newest) ?? [], command: 'commit' }),
     });
-  return { key, fold: () => folds.head(key), decide, record: (...drafts) => decide(() => drafts) };
+    return events;
+  };
+  return { key, fold, decide, record: (...drafts) => decide(() => drafts) };
 };
 
 const isAtWork = ({ run, status }: SessionFold): boolean =>

@@ -2,10 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
+import { retryConflicts } from '../engine/conflict-retry.ts';
 import { bindTo } from '../engine/open-files.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
 import type { Scope } from '../engine/scope.ts';
-import { untilItLands } from '../engine/until-it-lands.ts';
 import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
 import { type Mark, makePlace, newWorktree, readMark, type WorktreePlace, writeMark } from '../files/disk/place.ts';
 import { lockPlace } from '../files/disk/place-lock.ts';
@@ -43,6 +43,9 @@ const moved = (paths: readonly string[], to: string): PerdureError =>
       details: { paths, to },
     },
   );
+
+/** The session's files are others than those that were joined. */
+const filesMoved = { conflict: undefined };
 
 /** The newest rewind begins the last part of the live lineage. */
 const isRewoundSince = ({ live }: SessionFold, { seq }: Mark): boolean => live.at(-1)![0] > seq;
@@ -123,7 +126,7 @@ export class RunFiles implements Disposable {
 
   async #bring(): Promise<void> {
     const { writer } = this.#parts;
-    await untilItLands(writer.key, async () => ((await this.#bringCloser()) ? { as: undefined } : undefined));
+    await retryConflicts(writer.key, async () => ((await this.#bringCloser()) ? { done: undefined } : filesMoved));
   }
 
   /** True when there is nothing left to bring. */
@@ -334,13 +337,13 @@ export class RunFiles implements Disposable {
   async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
     const { writer, scope } = this.#parts;
     if (theirs === base) return;
-    await untilItLands(writer.key, async () => {
+    await retryConflicts(writer.key, async () => {
       const fold = await writer.fold();
       const on = treeOf(fold);
       const { conflicts, ...joined } = await joinFiles(scope, { base, ours: on, theirs, on });
       const hasNews = joined.tree !== on || conflicts;
       const files = { ...joined, leftOut: fold.files?.leftOut ?? {}, cause };
-      return !hasNews || (await this.#tell({ on, files, conflicts })) ? { as: undefined } : undefined;
+      return !hasNews || (await this.#tell({ on, files, conflicts })) ? { done: undefined } : filesMoved;
     });
   }
 
@@ -359,9 +362,9 @@ export class RunFiles implements Disposable {
   /** Has a look recorded, joined with what was written from elsewhere meanwhile. `record` gives false when the session's files have become others again. */
   async landing(look: Look, record: (found: FoundFiles) => Promise<boolean>): Promise<void> {
     const { writer } = this.#parts;
-    const found = await untilItLands(writer.key, async () => {
+    const found = await retryConflicts(writer.key, async () => {
       const joined = await this.#onto(treeOf(await writer.fold()), look);
-      return (await record(joined)) ? { as: joined } : undefined;
+      return (await record(joined)) ? { done: joined } : filesMoved;
     });
     await this.#told(look, found);
   }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Description, type Priority } from '../../schema/description.ts';
-import { PerdureError } from '../../schema/error.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import { Limits } from '../../schema/run.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
+import { appendRefusal } from '../engine/append-refusal.ts';
 import { FilesOption, openedFiles } from '../engine/open-files.ts';
 import { keyOf, type Scope } from '../engine/scope.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
@@ -50,9 +50,7 @@ export const openSession = async (scope: Scope, input: OpenOptions, caller?: Ses
   const opened = decideOpen(opening, scope.actor, await scope.secrets.redactor());
   const drafts = [...opened, ...(files ? await openedFiles(scope, key, files) : [])];
   const written = await appendDrafts(scope, key, drafts, { writer: { kind: 'outside' }, creates: {} });
-  if (!('events' in written)) {
-    throw new PerdureError('SESSION_EXISTS', `${key.session} exists already: open again`, { details: { ...key } });
-  }
+  if (!('events' in written)) throw appendRefusal(key, written.outcome);
   scope.folds.advance(key, undefined, { ...written, bytes: 0 });
   return key.session;
 };

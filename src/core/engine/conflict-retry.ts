@@ -1,0 +1,38 @@
+import { setTimeout } from 'node:timers/promises';
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionKey } from '../ports/store.ts';
+
+const maxAttempts = 20;
+const maxDelayMs = 50;
+
+/** Waits before the next attempt, not at all after the first. Jitter, so that lockstep retries cannot starve a writer. */
+export const backOff = (attempt: number): Promise<void> =>
+  attempt === 0 ? Promise.resolve() : setTimeout(Math.random() * Math.min(2 ** attempt, maxDelayMs));
+
+export const tooManyConflicts = (key: SessionKey): PerdureError =>
+  new PerdureError('CONFLICT', `gave up on ${key.session} after ${maxAttempts} conflicting writes: try again later`, {
+    details: { ...key, attempts: maxAttempts },
+  });
+
+export interface Attempt {
+  /** Counted from 0. */
+  readonly attempt: number;
+  readonly isLast: boolean;
+}
+
+/** `conflict` is what the last attempt fails with, where that is not `tooManyConflicts`. */
+export type AttemptResult<T> = { readonly done: T } | { readonly conflict: PerdureError | undefined };
+
+/** Attempts again while other writers conflict, up to `maxAttempts` times. */
+export const retryConflicts = async <T>(
+  key: SessionKey,
+  work: (attempt: Attempt) => Promise<AttemptResult<T>>,
+): Promise<T> => {
+  for (let attempt = 0; ; attempt++) {
+    const isLast = attempt + 1 >= maxAttempts;
+    const result = await work({ attempt, isLast });
+    if ('done' in result) return result.done;
+    if (isLast) throw result.conflict ?? tooManyConflicts(key);
+    await backOff(attempt);
+  }
+};

@@ -1,0 +1,123 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Appended, AppendOutcome, Head, IdempotencyKey, SessionKey, Writer } from '../ports/store.ts';
+import type { Decision } from '../session/decision.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { statusesThatAllow } from '../session/lifecycle.ts';
+import { appendDrafts, onTopOf } from './append-drafts.ts';
+import { appendRefusal } from './append-refusal.ts';
+import { type Attempt, type AttemptResult, retryConflicts } from './conflict-retry.ts';
+import { earlierAnswer, earlierEvents } from './idempotency.ts';
+import type { Scope } from './scope.ts';
+import { sessionNotFound } from './session-folds.ts';
+
+/** What to append. Without a `command`, whatever the status of the session is. */
+export interface WriteDecision extends Omit<Decision, 'command'>, Partial<Pick<Decision, 'command'>> {
+  /** The fold that a rewind goes back to. */
+  readonly target?: SessionFold | undefined;
+}
+
+export interface FoldReading {
+  readonly fold: SessionFold;
+  /** The epoch of the head that the fold was read at. */
+  readonly epoch?: number | undefined;
+  /** The fold may be behind the store: a rejection, or a decision to write nothing, is made again on the newest. */
+  readonly isRecent?: boolean | undefined;
+}
+
+export interface SessionWrite {
+  /** The fold to decide on: any for the first attempt, the newest for the others. */
+  readonly read: (attempt: number) => Promise<FoldReading>;
+  /** Undefined, or without drafts, when there is nothing to write. Called once for each attempt. */
+  readonly decide: (
+    fold: SessionFold,
+    attempt: Attempt,
+  ) => WriteDecision | undefined | Promise<WriteDecision | undefined>;
+  /** Of the run that writes. Without it the writer is an outside one, or claims the session where the decision takes over. */
+  readonly epoch?: number | undefined;
+  readonly idempotencyKey?: IdempotencyKey | undefined;
+}
+
+export interface WriteResult {
+  /** Those of the first request where an idempotency key is repeated; none when there was nothing to write. */
+  readonly events: readonly SessionEvent[];
+  /** Undefined when nothing was appended. */
+  readonly appended?: Appended | undefined;
+}
+
+/** The newest fold and its epoch, by one read of the head; `known` is a head that was just read. */
+export const readHead = async (
+  { store, folds }: Pick<Scope, 'store' | 'folds'>,
+  key: SessionKey,
+  known?: Head,
+): Promise<FoldReading> => {
+  const head = known ?? (await store.head(key));
+  if (!head) throw sessionNotFound(key);
+  return { fold: await folds.atHead(head), epoch: head.epoch };
+};
+
+const writerFor = async (
+  { store }: Scope,
+  key: SessionKey,
+  { takesOver }: WriteDecision,
+  held: number | undefined,
+  read: number | undefined,
+): Promise<Writer> => {
+  if (held !== undefined) return { kind: 'run', epoch: held };
+  if (!takesOver) return { kind: 'outside' };
+  const epoch = read ?? (await store.head(key))?.epoch;
+  if (epoch === undefined) throw sessionNotFound(key);
+  return { kind: 'run', epoch };
+};
+
+/** Whether another decision may land. A status is final where the decision was made on it. */
+const mayLandLater = (outcome: AppendOutcome, { status }: SessionFold, isClaim: boolean): boolean => {
+  if (outcome.outcome === 'status') return outcome.status !== status;
+  return outcome.outcome === 'conflict' || (outcome.outcome === 'fenced' && isClaim);
+};
+
+const appendDecision = async (
+  scope: Scope,
+  key: SessionKey,
+  { idempotencyKey, epoch: held }: SessionWrite,
+  { fold, epoch }: FoldReading,
+  decision: WriteDecision,
+): Promise<AttemptResult<WriteResult>> => {
+  const { drafts, command, fact, raisesEpoch, takesOver, target } = decision;
+  const written = await appendDrafts(scope, key, drafts, {
+    writer: await writerFor(scope, key, decision, held, epoch),
+    ...(command && { whileStatus: statusesThatAllow(command) }),
+    ...(!fact && onTopOf(fold)),
+    ...(raisesEpoch && { raisesEpoch }),
+    ...(idempotencyKey && { key: idempotencyKey }),
+  });
+  if ('events' in written) {
+    scope.folds.advance(key, fold, written, target);
+    return { done: { events: written.events, appended: written.outcome } };
+  }
+  const { outcome } = written;
+  if (outcome.outcome === 'duplicate') return { done: { events: await earlierEvents(scope.store, key, outcome) } };
+  scope.folds.forget(key);
+  const conflict = appendRefusal(key, outcome, command);
+  if (!mayLandLater(outcome, fold, takesOver === true && held === undefined)) throw conflict;
+  return { conflict };
+};
+
+/** The one writer path: decides on a fold, appends on its head or as a fact, and retries while other writers conflict. */
+export const writeDecision = (scope: Scope, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
+  retryConflicts(key, async (attempt) => {
+    const reading = await write.read(attempt.attempt);
+    let decision: WriteDecision | undefined;
+    let rejection: PerdureError | undefined;
+    try {
+      decision = await write.decide(reading.fold, attempt);
+    } catch (error) {
+      if (!(error instanceof PerdureError)) throw error;
+      rejection = error;
+    }
+    if (decision?.drafts.length) return appendDecision(scope, key, write, reading, decision);
+    if (reading.isRecent) return { conflict: rejection };
+    const events = await earlierAnswer(scope.store, key, write.idempotencyKey);
+    if (!events && rejection) throw rejection;
+    return { done: { events: events ?? [] } };
+  });
