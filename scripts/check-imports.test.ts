@@ -14,6 +14,7 @@ test.each([
   ['src/index.ts', `export * from './runtime.ts';\nexport { a } from './stores/sqlite/open.ts';`],
   ['src/core/session/fold.test.ts', `import { a } from '../../stores/sqlite/open.ts';\nimport 'vitest';`],
   ['src/client/run.ts', `import type { Run } from '../core/runs/runs.ts';\nimport { a } from '../schema/ids.ts';`],
+  ['src/client/run.ts', `import { Mutex } from '../concurrency/mutex.ts';`],
 ])('%s may import what it does', (path, text) => {
   expect(problemsOf({ [path]: text })).toEqual([]);
 });
@@ -22,6 +23,9 @@ test.each([
   ['src/schema/event.ts', `import { a } from '../core/ports/store.ts';`, 'may not import src/core/ports/store.ts'],
   ['src/schema/event.ts', `import { createHash } from 'node:crypto';`, 'may not import node:crypto'],
   ['src/schema/event.ts', `import pg from 'pg';`, 'of packages, only zod'],
+  ['src/schema/event.ts', `import { a } from '../concurrency/mutex.ts';`, 'may not import src/concurrency/mutex.ts'],
+  ['src/concurrency/mutex.ts', `import { a } from '../schema/ids.ts';`, 'may not import src/schema/ids.ts'],
+  ['src/concurrency/mutex.ts', `import { a } from 'node:timers/promises';`, 'runs in browsers too'],
   [
     'src/core/ports/store.ts',
     `import {\n  a,\n} from '../session/fold.ts';`,

@@ -1,9 +1,10 @@
+import { pause } from '../concurrency/pause.ts';
 import { endAtOnce } from '../core/engine/end-at-once.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { Query } from './address.ts';
-import { backoffMs, pause } from './backoff.ts';
 import { type Frame, FrameParser } from './frame-parser.ts';
 import { errorOf, isPassing, type Problem, unavailable } from './problem.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import type { Transport } from './transport.ts';
 
 export interface FollowOptions {
@@ -79,7 +80,7 @@ async function* connections(
       const end = endOf(error);
       if (end) throw end;
     }
-    await pause(backoffMs(attempt + 1), signal);
+    await pause(retryDelayMs(attempt + 1), signal);
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../concurrency/pause.ts';
 import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
@@ -208,7 +209,7 @@ export class LiveSession {
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
     if (how === 'leave') return this.leave('detached');
     this.printer.note('Ctrl-C again cancels it');
-    await sleep(cancelWithinMs, undefined, { signal: this.#leaving.signal }).catch(() => undefined);
+    await pause(cancelWithinMs, this.#leaving.signal);
     if (!this.#isCancelling) this.leave('detached');
   }
 

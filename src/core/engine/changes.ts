@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
@@ -21,21 +22,6 @@ export interface SessionChange {
 
 /** What is kept for a reader; beyond it the listing is read. */
 const maxSessions = 10_000;
-
-/** The heads of sessions, in a bounded number: those that were set last. */
-class Heads {
-  readonly #heads = new Map<SessionId, number>();
-
-  isAt(session: SessionId, head: number): boolean {
-    return (this.#heads.get(session) ?? 0) >= head;
-  }
-
-  set(session: SessionId, head: number): void {
-    this.#heads.delete(session);
-    this.#heads.set(session, head);
-    if (this.#heads.size > maxSessions) this.#heads.delete(this.#heads.keys().next().value!);
-  }
-}
 
 /** Each session that changes from now on, or from `after` on, its newest head alone. */
 export const readChanges = (
@@ -65,13 +51,14 @@ async function* followChanges(
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
   const bell = newDoorbell();
-  const told = new Heads();
+  const told = new BoundedMap<SessionId, number>(maxSessions);
+  const isTold = (session: SessionId, head: number): boolean => (told.get(session) ?? 0) >= head;
   const untold = new Map<SessionId, number>();
   const now = (): number => Math.max(0, clock.now() - clockSkewMs);
   let untoldFromMs = Math.min(after, now());
   let listFromMs: number | undefined = after;
   const stopWatching = store.watchWorkspace(workspace, (session, head) => {
-    if (told.isAt(session, head)) return;
+    if (isTold(session, head)) return;
     untold.set(session, Math.max(head, untold.get(session) ?? 0));
     if (untold.size > maxSessions) {
       untold.clear();
@@ -95,7 +82,7 @@ async function* followChanges(
   try {
     while (!ending.aborted) {
       for await (const [session, head] of waiting()) {
-        if (told.isAt(session, head)) continue;
+        if (isTold(session, head)) continue;
         told.set(session, head);
         yield { session, head, after: untoldFromMs };
         if (ending.aborted) return;

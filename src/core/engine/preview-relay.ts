@@ -1,5 +1,5 @@
 import { maxNoteBytes, type Notes } from '../ports/notes.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import { after, type Preview } from './preview.ts';
 
 /** Between two notes of a session. */
@@ -85,8 +85,6 @@ export interface RelayOptions {
   readonly lookedOn: () => Iterable<SessionKey>;
 }
 
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
 /**
  * Previews between processes, by notes: who works on a session says so now and then, who looks on answers, and only then is anything sent,
  * about ten times a second.
@@ -113,7 +111,7 @@ export class PreviewRelay {
 
   /** The message is over. Who looks on will want to see the next. */
   over(key: SessionKey): void {
-    if (!this.#told.get(nameOf(key))?.isWanted) this.#told.delete(nameOf(key));
+    if (!this.#told.get(sessionKeyName(key))?.isWanted) this.#told.delete(sessionKeyName(key));
   }
 
   /** Somebody here looks on. */
@@ -147,7 +145,7 @@ export class PreviewRelay {
   }
 
   #asked(key: SessionKey, anew: boolean): void {
-    const told = this.#told.get(nameOf(key));
+    const told = this.#told.get(sessionKeyName(key));
     if (!told) return;
     const isNew = anew || !told.isWanted;
     told.isWanted = true;
@@ -158,7 +156,7 @@ export class PreviewRelay {
   }
 
   #toldOf(key: SessionKey): Told {
-    const name = nameOf(key);
+    const name = sessionKeyName(key);
     const known = this.#told.get(name);
     if (known) return known;
     if (this.#told.size >= maxTold) this.#forgetSilent();

@@ -1,6 +1,6 @@
 import type { ModelDelta } from '../ports/model.ts';
 import type { Notes } from '../ports/notes.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import type { RedactedStream, Redactor } from '../session/redaction/redact.ts';
 import { after, type Preview, type Written } from './preview.ts';
 import { PreviewRelay } from './preview-relay.ts';
@@ -35,8 +35,6 @@ export class ShownText<Kind> {
     if (text !== '') this.#show(kind, text);
   }
 }
-
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 /** The message that is being written, in the order in which its kinds of text began. */
 interface Writing {
@@ -83,16 +81,16 @@ export class Previews {
 
   constructor(notes: Notes, closing: AbortSignal) {
     this.#relay = new PreviewRelay(notes, {
-      soFar: (key) => this.#soFar(nameOf(key)),
-      show: (key, preview) => this.#show(nameOf(key), preview),
-      isLookedOn: (key) => this.#lookedOn.has(nameOf(key)),
+      soFar: (key) => this.#soFar(sessionKeyName(key)),
+      show: (key, preview) => this.#show(sessionKeyName(key), preview),
+      isLookedOn: (key) => this.#lookedOn.has(sessionKeyName(key)),
       lookedOn: () => [...this.#lookedOn.values()].map(({ key }) => key),
     });
     closing.addEventListener('abort', () => this.#relay.close(), { once: true });
   }
 
   listen(key: SessionKey, listener: Listener): () => void {
-    const name = nameOf(key);
+    const name = sessionKeyName(key);
     const { looks } = this.#lookedOn.get(name) ?? { looks: new Set<Look>() };
     const look = new Look(listener);
     this.#lookedOn.set(name, { key, looks: looks.add(look) });
@@ -105,7 +103,7 @@ export class Previews {
   }
 
   tell(key: SessionKey, written: Written): void {
-    const name = nameOf(key);
+    const name = sessionKeyName(key);
     const preview = written.type === 'delta' ? { ...written, offset: this.#keep(name, written) } : written;
     this.#show(name, preview);
     this.#relay.tell(key, preview);
@@ -113,7 +111,7 @@ export class Previews {
 
   /** The message is in the log, or will never be: who comes now is shown nothing of it. */
   over(key: SessionKey): void {
-    this.#writing.delete(nameOf(key));
+    this.#writing.delete(sessionKeyName(key));
     this.#relay.over(key);
   }
 

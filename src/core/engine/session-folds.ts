@@ -1,7 +1,16 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { KeyedMutex } from '../../concurrency/mutex.ts';
 import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import {
+  type FoldSnapshot,
+  type Head,
+  type SessionKey,
+  type Store,
+  type StoredEvent,
+  sessionKeyName,
+} from '../ports/store.ts';
 import { linkProblem } from '../session/events/chain.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/events/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
@@ -110,9 +119,9 @@ export class SessionFolds {
   readonly #store: Store;
   readonly #policy: SnapshotPolicy;
   readonly #report: (problem: unknown) => void;
-  readonly #newest = new Map<string, Counted>();
+  readonly #newest = new BoundedMap<string, Counted>(cachedSessions);
   readonly #writing = new Set<Promise<void>>();
-  readonly #deciding = new Map<string, Promise<unknown>>();
+  readonly #deciding = new KeyedMutex<string>();
 
   constructor(store: Store, policy: SnapshotPolicy, report: (problem: unknown) => void) {
     this.#store = store;
@@ -132,7 +141,7 @@ export class SessionFolds {
 
   /** Like `recent`, also when a commit is damaged: all but the state can be relied on. */
   async recentOutline(key: SessionKey): Promise<SessionFold> {
-    return this.#newest.get(cacheKey(key))?.state ?? this.outline(key);
+    return this.#newest.get(sessionKeyName(key))?.state ?? this.outline(key);
   }
 
   /** Like `head`, also when a commit is damaged. */
@@ -149,12 +158,12 @@ export class SessionFolds {
 
   async #outlineAt(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
     const key: SessionKey = { workspace: head.workspace, session: head.session };
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
     const base = known && known.state.seq < head.seq ? known : undefined;
     const read = await this.#foldTo(key, head.seq, { base, newest });
     // Somebody may have appended while it was read.
-    const now = this.#newest.get(cacheKey(key));
+    const now = this.#newest.get(sessionKeyName(key));
     if (!now || now.state.seq <= read.state.seq) this.#keep(key, read);
     return read.state;
   }
@@ -166,13 +175,13 @@ export class SessionFolds {
 
   /** The same with what a snapshot there would spare, for a child that goes on from it. */
   async countedAt(key: SessionKey, seq: number): Promise<Counted> {
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     return known?.state.seq === seq ? known : this.#foldTo(key, seq);
   }
 
   /** The fold before the first event of the turn that the given one is in, when it passed by here; reads nothing. */
   beforeTurn(key: SessionKey, given: SessionFold): SessionFold | undefined {
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     return known?.began && known.state === given && given.turn === given.lastTurn ? sound(known.began) : undefined;
   }
 
@@ -183,7 +192,7 @@ export class SessionFolds {
     { outcome, events, bytes }: Landed,
     target?: SessionFold,
   ): void {
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     if (before && known?.state.hash !== hexOf(outcome.previous)) {
       this.forget(key);
       return;
@@ -204,21 +213,12 @@ export class SessionFolds {
   }
 
   /** Decisions about one session are made one after another here: then only other processes' can be in their way. */
-  async inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
-    const name = cacheKey(key);
-    const before = this.#deciding.get(name);
-    const mine = (before ?? Promise.resolve()).then(work, work);
-    const settled = mine.catch(() => undefined);
-    this.#deciding.set(name, settled);
-    try {
-      return await mine;
-    } finally {
-      if (this.#deciding.get(name) === settled) this.#deciding.delete(name);
-    }
+  inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
+    return this.#deciding.run(sessionKeyName(key), work);
   }
 
   forget(key: SessionKey): void {
-    this.#newest.delete(cacheKey(key));
+    this.#newest.delete(sessionKeyName(key));
   }
 
   forgetAll(): void {
@@ -290,11 +290,6 @@ export class SessionFolds {
   }
 
   #keep(key: SessionKey, tracked: Counted): void {
-    const name = cacheKey(key);
-    this.#newest.delete(name);
-    this.#newest.set(name, tracked);
-    if (this.#newest.size > cachedSessions) this.#newest.delete(this.#newest.keys().next().value!);
+    this.#newest.set(sessionKeyName(key), tracked);
   }
 }
-
-const cacheKey = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;

@@ -15,6 +15,9 @@ export interface SessionKey {
   readonly session: SessionId;
 }
 
+/** One text for each session of all workspaces: neither part has a slash. */
+export const sessionKeyName = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
 /** An event on its way in: the store gives it seq, time, salt and hash. `next` opens a turn, `current` is that of the event before. */
 export interface NewEvent {
   readonly type: string;

@@ -1,3 +1,4 @@
+import { Mutex } from '../../concurrency/mutex.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import type { Scope } from '../engine/scope.ts';
@@ -21,7 +22,8 @@ export class Journal {
   readonly #scope: Scope;
   readonly #key: SessionKey;
   #epoch: number | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Entries of calls that run beside each other are written one after another. */
+  readonly #writing = new Mutex();
 
   constructor(scope: Scope, key: SessionKey) {
     this.#scope = scope;
@@ -30,7 +32,9 @@ export class Journal {
 
   /** A call is journaled only while the session takes messages; the first one claims the session. */
   begin(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
-    return this.#inOrder(() => (this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn)));
+    return this.#writing.run(() =>
+      this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn),
+    );
   }
 
   /**
@@ -38,14 +42,7 @@ export class Journal {
    * when what it changed in the state cannot be committed.
    */
   end(fact: (state: SessionFold) => EventDraft, commit: (state: SessionFold) => EventDraft | undefined): Promise<void> {
-    return this.#inOrder(() => this.#end(fact, commit));
-  }
-
-  /** Entries of calls that run beside each other are written one after another. */
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#last.then(work, work);
-    this.#last = mine.catch(() => undefined);
-    return mine;
+    return this.#writing.run(() => this.#end(fact, commit));
   }
 
   /**

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { Mutex } from '../../concurrency/mutex.ts';
 import type { SessionId, WebhookId } from '../../schema/ids.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { Delivery } from '../../schema/webhook.ts';
@@ -53,7 +54,7 @@ export class WebhookDispatcher implements Dispatcher {
   readonly #sender: DeliverySender;
   readonly #posts = new Map<string, { readonly webhook: WebhookId; readonly done: Promise<void> }>();
   readonly #again = new Map<SessionId, NodeJS.Timeout>();
-  #looking: Promise<unknown> = Promise.resolve();
+  readonly #looking = new Mutex();
   #endRest: (() => void) | undefined;
   #hasNews = false;
   #running: Promise<unknown> | undefined;
@@ -77,7 +78,7 @@ export class WebhookDispatcher implements Dispatcher {
     this.#wakeSender();
     await this.#running;
     for (const timer of this.#again.values()) clearTimeout(timer);
-    await this.#looking;
+    await this.#looking.settle();
     await Promise.all([...this.#posts.values()].map(({ done }) => done));
     this.#atWork.delete(this);
   }
@@ -150,19 +151,17 @@ export class WebhookDispatcher implements Dispatcher {
 
   /** One session after another: who hears, who sweeps and who comes again do not get in each other's way. False where it failed, which the next sweep mends. */
   #look(session: SessionId): Promise<boolean> {
-    const looked = this.#looking.then(async () => {
+    const looked = this.#looking.run(async () => {
       if (this.#isStopped) return false;
       const { made, againAt } = await this.#log.look(session);
       if (made > 0) this.#wakeSender();
       if (againAt !== undefined) this.#lookAgain(session, againAt);
       return true;
     });
-    const told = looked.catch((error) => {
+    return looked.catch((error) => {
       if (!this.#isStopped) this.#scope.onWarning(error);
       return false;
     });
-    this.#looking = told;
-    return told;
   }
 
   #lookAgain(session: SessionId, atMs: number): void {

@@ -7,10 +7,10 @@ import { type AtWork, wasStopped } from '../engine/at-work.ts';
 import type { Scope } from '../engine/scope.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import { Options, type WorkerOptions } from '../runs/worker-options.ts';
 import { parseInput } from '../session/events/event-codec.ts';
-import { type Held, Leases, nameOf } from './leases.ts';
+import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
 import { isGone, processHolder } from './process-holder.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
@@ -202,7 +202,7 @@ export class RunWorker implements Worker {
   /** Takes on what nobody else is doing, as far as there is room. True when there is nothing to do, now or in a moment. */
   async #takeOn(untilIdle: boolean): Promise<boolean> {
     if (this.#isEnding()) return false;
-    const callers = Map.groupBy(this.#waits, ({ caller }) => nameOf(caller));
+    const callers = Map.groupBy(this.#waits, ({ caller }) => sessionKeyName(caller));
     for (const waits of callers.values()) await this.#takeOnAwaited(waits);
     const count = this.#options.concurrency - this.#busy.size + callers.size;
     if (count <= 0) return false;
@@ -231,7 +231,7 @@ export class RunWorker implements Worker {
   async #takeOnAwaited(waits: readonly Wait[]): Promise<void> {
     const { workspace } = waits[0]!.caller;
     const sessions = waits.map(({ session }) => session);
-    if (sessions.some((session) => this.#busy.has(nameOf({ workspace, session })))) return;
+    if (sessions.some((session) => this.#busy.has(sessionKeyName({ workspace, session })))) return;
     const sentAt = performance.now();
     const { taken } = await this.#claim({ count: 1, workspace, sessions, limits: undefined });
     for (const work of taken) this.#hold(work, sentAt);
@@ -277,7 +277,7 @@ export class RunWorker implements Worker {
   #hold(work: Work, claimedAt: number): void {
     const { workspace, session } = work;
     const held = this.#leases.take({ workspace, session }, claimedAt);
-    const name = nameOf(held.key);
+    const name = sessionKeyName(held.key);
     const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
     // It may have been given back without an answer yet.
     const before = this.#busy.get(name) ?? Promise.resolve();

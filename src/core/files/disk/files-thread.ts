@@ -1,5 +1,6 @@
 /** Works on the files of worktrees: what would hold the event loop up is done here, and blobs travel to and from the store's side. */
 import { parentPort } from 'node:worker_threads';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
 import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
 import type { Blobs, NewBlob } from '../../ports/blobs.ts';
 import { changedFiles, type FileChange, findChanges, findRenames } from '../changes.ts';
@@ -49,15 +50,7 @@ const ownBytes = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 
 /** Those of the worktrees that were worked on last; the others are on disk. */
-const caches = new Map<string, StatCache>();
-const keptCaches = 8;
-
-const keepCache = (file: string, cache: StatCache): void => {
-  caches.delete(file);
-  caches.set(file, cache);
-  const [oldest] = caches.keys();
-  if (caches.size > keptCaches) caches.delete(oldest!);
-};
+const caches = new BoundedMap<string, StatCache>(8);
 
 const withCache = async <T>(
   { cacheFile }: Cached,
@@ -66,7 +59,7 @@ const withCache = async <T>(
   if (cacheFile === undefined) return (await work(undefined))[0];
   const before = caches.get(cacheFile) ?? readStatCache(cacheFile);
   const [value, cache] = await work(before);
-  keepCache(cacheFile, cache);
+  caches.set(cacheFile, cache);
   if (cache.root !== before?.root) saveLater(cacheFile, cache);
   return value;
 };

@@ -1,4 +1,4 @@
-import type { SessionKey } from '../../../core/ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { tellLately } from '../../waking/tell-lately.ts';
 import { type Change, Watchers } from '../../waking/watchers.ts';
@@ -147,7 +147,7 @@ export class Changes {
   #hinted(change: Change): void {
     this.#watchers.hinted([change]);
     if (!this.#watchers.isHeard(change.workspace) || this.#hints.size >= maxHints) return;
-    this.#hints.set(`${change.workspace}/${change.session}`, change);
+    this.#hints.set(sessionKeyName(change), change);
     this.#askingHinted ??= this.#tellHinted();
   }
 

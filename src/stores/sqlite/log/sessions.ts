@@ -1,5 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { EventRanges, FamilyMember, Head, ListQuery, SessionKey } from '../../../core/ports/store.ts';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
+import {
+  type EventRanges,
+  type FamilyMember,
+  type Head,
+  type ListQuery,
+  type SessionKey,
+  sessionKeyName,
+} from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
 import { inFamilyOrder } from '../../log/family-order.ts';
@@ -103,12 +111,11 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     const row = one.get(workspace, session) as Row | undefined;
     return row && headOf(row);
   };
-  const links = new Map<string, Origin>();
+  const links = new BoundedMap<string, Origin>(maxLinks);
   /** Where a session was forked never changes: what was read once is kept, in a bounded number. */
   const linkOf = (workspace: WorkspaceId, session: SessionId): Origin | undefined => {
-    const key = `${workspace}/${session}`;
+    const key = sessionKeyName({ workspace, session });
     const known = links.get(key) ?? (link.get(workspace, session) as Origin | undefined);
-    if (links.size >= maxLinks) links.clear();
     if (known) links.set(key, known);
     return known;
   };
