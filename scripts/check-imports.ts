@@ -90,12 +90,7 @@ const parts: Record<string, Part> = {
   'src/servers/': { mayImport: [schema, 'src/core/', 'src/runtime.ts'] },
   'src/client/': {
     // Rules of the core that need nothing but the schema.
-    mayImport: [
-      schema,
-      `${session}state/commit-record.ts`,
-      `${session}state/patch-between.ts`,
-      `${engine}end-at-once.ts`,
-    ],
+    mayImport: [schema, `${session}state/commit-record.ts`, `${session}state/patch-between.ts`],
     mayImportTypes: ['src/core/'],
     browser: true,
   },

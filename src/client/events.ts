@@ -1,4 +1,4 @@
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { EventsOptions } from '../core/engine/events.ts';
 import type { Preview } from '../core/engine/preview.ts';
 import { PerdureError } from '../schema/error.ts';
@@ -66,7 +66,9 @@ export const readEvents = (
     throw new PerdureError('INVALID_INPUT', 'the query is not valid: at ends where follow goes on: leave out one');
   }
   const read = options.follow ? followEvents : pagesOfEvents;
-  return endAtOnce(options.signal, (signal) => untilAborted(read(transport, session, { ...options, signal }), signal));
+  return abortableGenerator(options.signal, (signal) =>
+    untilAborted(read(transport, session, { ...options, signal }), signal),
+  );
 };
 
 /** A signal ends a reader without an error. */

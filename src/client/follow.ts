@@ -1,5 +1,5 @@
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import { pause } from '../concurrency/pause.ts';
-import { endAtOnce } from '../core/engine/end-at-once.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { Query } from './address.ts';
 import { type Frame, FrameParser } from './frame-parser.ts';
@@ -90,4 +90,4 @@ export const follow = (
   path: string,
   options: FollowOptions = {},
 ): AsyncGenerator<Frame, void, void> =>
-  endAtOnce(options.signal, (signal) => connections(transport, path, options, signal));
+  abortableGenerator(options.signal, (signal) => connections(transport, path, options, signal));

@@ -1,4 +1,4 @@
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { Run, RunResult, RunUnderWay } from '../core/runs/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
@@ -53,7 +53,8 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
   return {
     id,
     session,
-    events: ({ after, signal } = {}) => endAtOnce(signal, (ending) => eventsOfRun(transport, at, after, ending)),
+    events: ({ after, signal } = {}) =>
+      abortableGenerator(signal, (ending) => eventsOfRun(transport, at, after, ending)),
     standing: () => look(),
     result: ({ signal } = {}) => whenRested(({ status }) => status !== 'running', signal),
     ended: ({ signal } = {}) => whenRested(isEnd, signal),

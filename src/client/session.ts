@@ -13,7 +13,7 @@ import { listenToPreviews, readEvents } from './events.ts';
 import { artifactsAfar, filesAfar } from './files.ts';
 import { filterQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
-import { notFromAfar } from './not-from-afar.ts';
+import { localOnly } from './local-only.ts';
 import { runAfar } from './run.ts';
 import { freshKey, type Transport } from './transport.ts';
 import { watchCommits } from './watch.ts';
@@ -28,7 +28,7 @@ export interface ClientSession extends Omit<Session, 'bind' | 'fork' | 'replay'>
 
 const namedModel = (model: unknown): unknown => {
   if (model === undefined || typeof model === 'string') return model;
-  throw notFromAfar('replay with a model of this process', 'name one that the server has, such as anthropic/…');
+  throw localOnly('replay with a model of this process', 'name one that the server has, such as anthropic/…');
 };
 
 export const sessionAfar = (transport: Transport, id: SessionId): ClientSession => {
@@ -56,7 +56,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
       return (await transport.json<Listed<'entries', Session['transcript']>>(`${at}/transcript`, { query })).entries;
     },
     context: async ({ at: point, maxTokens, instructions } = {}) => {
-      if (instructions !== undefined) throw notFromAfar('context({ instructions })', 'leave them out');
+      if (instructions !== undefined) throw localOnly('context({ instructions })', 'leave them out');
       return transport.json(`${at}/context`, { query: { at: pointText(point), maxTokens } });
     },
     pause: (options) => move(`${at}/pause`, options),
@@ -111,14 +111,14 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     pin: (fact) => pin(fact, 'PUT'),
     unpin: (fact) => pin(fact, 'DELETE'),
     compact: async ({ keepTurns, summarize } = {}) => {
-      if (summarize) throw notFromAfar('compact({ summarize })', 'leave it out, and the server makes the summary');
+      if (summarize) throw localOnly('compact({ summarize })', 'leave it out, and the server makes the summary');
       type Answer = { readonly compaction?: Awaited<ReturnType<Session['compact']>> };
       return (await post<Answer>(`${at}/compact`, { keepTurns })).compaction;
     },
     recall: async (key) =>
       (await transport.json<{ readonly value?: unknown }>(`${at}/recall`, { query: { key } })).value,
     track: () => {
-      throw notFromAfar('track', 'it journals calls where the store is; append what your loop says and does');
+      throw localOnly('track', 'it journals calls where the store is; append what your loop says and does');
     },
     retry: async (options): Promise<Retry> => {
       const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(

@@ -1,4 +1,4 @@
-import type { ImportOptions } from '../core/bundles/import-options.ts';
+import type { ImportOptions } from '../core/bundles/import-bundle.ts';
 import type { Imported } from '../core/ports/store.ts';
 import type { Sessions } from '../core/runtime/sessions.ts';
 import type { OpenOptions } from '../core/sessions/open-session.ts';
@@ -9,7 +9,7 @@ import { path } from './address.ts';
 import { type AgentRef, agentRef } from './agent-ref.ts';
 import { filterQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
-import { notFromAfar } from './not-from-afar.ts';
+import { localOnly } from './local-only.ts';
 import { type ClientSession, sessionAfar } from './session.ts';
 import { freshKey, type Transport } from './transport.ts';
 
@@ -22,7 +22,7 @@ export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'
 
 export const sessionsAfar = (transport: Transport): ClientSessions => ({
   open: async ({ agent, carryFrom, files, ...about } = {}) => {
-    if (files) throw notFromAfar('open({ files })', 'open it, and write its files with session.files.write');
+    if (files) throw localOnly('open({ files })', 'open it, and write its files with session.files.write');
     const body = {
       ...about,
       ...(agent && { agent: agentRef(agent) }),

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { shellWord } from './shell-word.ts';
-import { wrapCommand } from './wrap-command.ts';
+import { shellWord, wrapCommand } from './wrap-command.ts';
 
 test('[CLI14] a command that is too long for a line can be pasted from several', () => {
   expect(wrapCommand('perdure ls', 40)).toEqual(['perdure ls']);

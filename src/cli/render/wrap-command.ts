@@ -1,5 +1,9 @@
 import { displayWidth } from '../terminal/display-width.ts';
 
+/** As a shell takes it for one word. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
 /** Words as a shell takes them; a comment is one. */
 const words = /# .*$|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+/g;
 const continued = ' \\';

@@ -1,11 +1,12 @@
+import { errorCatalog } from '../../schema/error-catalog.ts';
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
-import { withoutWhatToDo } from '../parse/says-what-to-do.ts';
-import { duration } from '../render/duration.ts';
+import { runFailureCatalog } from '../../schema/run-failure-catalog.ts';
+import { endsWithRemedy, withoutRemedy } from '../parse/remedy-text.ts';
 import { eventGist } from '../render/event-gist.ts';
+import { duration } from '../render/quantity.ts';
 import { printableJson, printableLine, printableLines } from '../terminal/printable.ts';
 import type { Style } from '../terminal/terminal.ts';
-import { stepAfterFailure } from './after-failure.ts';
 
 /** A line about what a run does. */
 export interface Activity {
@@ -15,6 +16,14 @@ export interface Activity {
   /** Shown whole, on as many lines as it takes. */
   readonly whole?: true;
 }
+
+const remedies = new Map(
+  Object.entries({ ...errorCatalog, ...runFailureCatalog }).map(([code, { remedy }]) => [code, remedy]),
+);
+
+/** What to do after a run failed, where its message does not say it. Nothing is known of codes of other releases. */
+const stepAfterFailure = ({ code, message }: { code: string; message: string }): string | undefined =>
+  endsWithRemedy(message) ? undefined : remedies.get(code);
 
 type Tell<T extends EventType> = (payload: PayloadOf<T>, event: SessionEvent<T>) => readonly Activity[];
 
@@ -60,7 +69,7 @@ const told: { readonly [T in EventType]?: Tell<T> } = {
   'model.failed': ({ failure, message, retryInMs }) =>
     retryInMs === undefined
       ? []
-      : notable(printableLine(`${failure}: ${withoutWhatToDo(message)}; asked again in ${duration(retryInMs)}`)),
+      : notable(printableLine(`${failure}: ${withoutRemedy(message)}; asked again in ${duration(retryInMs)}`)),
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
   'approval.settled': ({ answer, reason }, { actor }) =>

@@ -16,7 +16,7 @@ import { nextSteps } from './next-steps.ts';
 import type { Person } from './person.ts';
 import type { Runs } from './read-runs.ts';
 import { foldView, type Rest, type RunsView, restOf } from './runs-view.ts';
-import { whyUntaken } from './why-untaken.ts';
+import { workerShortage } from './worker-shortage.ts';
 import { workingRoot } from './working-root.ts';
 
 type Worker = ReturnType<ScopedRuntime['worker']>;
@@ -181,7 +181,7 @@ export class LiveSession {
       const waiting = this.#untaken;
       await sleep(untakenMs, undefined, { signal: this.#leaving.signal });
       if (!waiting || this.#untaken !== waiting) continue;
-      const why = await whyUntaken(this.#context, this.#options.session);
+      const why = await workerShortage(this.#context, this.#options.session);
       if (!why || this.#untaken !== waiting) continue;
       this.#isUntakenTold = true;
       return this.printer.note(why, 'yellow');
@@ -216,7 +216,7 @@ export class LiveSession {
   /** What becomes of it without this terminal. */
   async #tellLeft(): Promise<void> {
     const isUntaken = !this.#worker && this.#untaken !== undefined;
-    const why = isUntaken ? await whyUntaken(this.#context, this.#options.session) : undefined;
+    const why = isUntaken ? await workerShortage(this.#context, this.#options.session) : undefined;
     if (why && !this.#isUntakenTold) this.printer.note(why, 'yellow');
     const left = why ? 'the input is stored and waits for a worker' : 'the run goes on without this terminal';
     this.printer.note(`${left}; to come back:`);

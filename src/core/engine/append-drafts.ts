@@ -5,8 +5,8 @@ import { encodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import { redactDraft } from '../session/redaction/redact-draft.ts';
-import type { Landed } from './landed.ts';
 import type { Scope } from './scope.ts';
+import type { Landed } from './session-folds.ts';
 
 /** The events as a reader would get them, without parsing again what was just written. */
 const eventsOf = (key: SessionKey, drafts: readonly EventDraft[], { events }: Appended): readonly SessionEvent[] =>

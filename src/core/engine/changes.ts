@@ -1,11 +1,11 @@
 import type { z } from 'zod';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
-import { endAtOnce } from './end-at-once.ts';
 import { Following } from './events.ts';
 import type { Scope } from './scope.ts';
 
@@ -29,7 +29,7 @@ export const readChanges = (
   options: ChangesOptions = {},
 ): AsyncGenerator<SessionChange, void, void> => {
   const { after = scope.clock.now(), signal } = parseInput('the query', Following, options);
-  return endAtOnce(signal, (ending) => untilClosed(scope, after, ending));
+  return abortableGenerator(signal, (ending) => untilClosed(scope, after, ending));
 };
 
 async function* untilClosed(

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
-import { endAtOnce } from './end-at-once.ts';
 import { refuseBeyond, resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { Scope } from './scope.ts';
@@ -42,7 +42,7 @@ export const readEvents = (
   options: EventsOptions = {},
 ): AsyncGenerator<SessionEvent, void, void> => {
   const asked = parseInput('the query', Options, options);
-  return endAtOnce(asked.signal, (signal) => untilClosed(scope, key, { ...asked, signal }));
+  return abortableGenerator(asked.signal, (signal) => untilClosed(scope, key, { ...asked, signal }));
 };
 
 /** A runtime that closes meanwhile ends a follower without an error. */

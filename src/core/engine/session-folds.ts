@@ -4,6 +4,7 @@ import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import {
+  type Appended,
   type FoldSnapshot,
   type Head,
   type SessionKey,
@@ -14,7 +15,6 @@ import {
 import { linkProblem } from '../session/events/chain.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/events/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
-import type { Landed } from './landed.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
 /** A snapshot is due when either is reached since the last one: the tail that opening a session has to fold stays below both. */
@@ -28,6 +28,13 @@ export interface SnapshotPolicy {
 export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBytes: 1024 * 1024 };
 
 const cachedSessions = 1000;
+
+/** What landed, with the events as they stand in the log. */
+export interface Landed {
+  readonly outcome: Appended;
+  readonly events: readonly SessionEvent[];
+  readonly bytes: number;
+}
 
 export interface Counted {
   readonly state: SessionFold;

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { followRun, isOfRun, newlyFollowed } from '../../schema/follow-run.ts';
 import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
-import { endAtOnce } from '../engine/end-at-once.ts';
 import { Following, readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
 import type { Scope } from '../engine/scope.ts';
@@ -14,7 +14,7 @@ import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { cancelRun } from './cancel.ts';
-import { warnWhileUntaken } from './warn-untaken.ts';
+import { warnWhileUnclaimed } from './unclaimed-run-warning.ts';
 
 /** A run that is at work, or is to be. */
 export interface RunUnderWay {
@@ -107,7 +107,7 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
   }
   const outcome = async (mayRest: boolean, options: z.input<typeof Waiting> = {}): Promise<RunResult> => {
     const { signal } = parseInput('the query', Waiting, options);
-    const stopWarning = warnWhileUntaken(scope, key, id);
+    const stopWarning = warnWhileUnclaimed(scope, key, id);
     try {
       for await (const standing of runStandings(scope, key, run, signal)) {
         if (standing.status !== 'running' && (mayRest || hasEnded(standing))) return standing;
@@ -122,7 +122,7 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
     session: key.session,
     events: (options = {}) => {
       const { after = 0, signal } = parseInput('the query', Following, options);
-      return endAtOnce(signal, (ending) => eventsAfter(after, ending));
+      return abortableGenerator(signal, (ending) => eventsAfter(after, ending));
     },
     standing: async () => {
       for await (const standing of runStandings(scope, key, run)) return standing;

@@ -1,14 +1,14 @@
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { auditOf } from '../access/audit.ts';
 import { type Authenticated, authenticator } from '../access/authenticate.ts';
-import { doOnce } from '../access/do-once.ts';
 import { isAudited, refusalOf } from '../access/guard.ts';
+import { answerOnce } from '../access/idempotent-requests.ts';
 import type { Identity } from '../access/identity.ts';
 import { keysOf } from '../access/keys.ts';
 import { membersOf } from '../access/members.ts';
 import { type Workspaces, workspacesOf } from '../access/workspaces.ts';
-import type { AtWork } from '../engine/at-work.ts';
 import { readChanges } from '../engine/changes.ts';
+import type { RunningServices } from '../engine/running-services.ts';
 import type { Scope } from '../engine/scope.ts';
 import { collectGarbage } from '../maintenance/gc.ts';
 import { approvalsOf } from '../runs/approvals.ts';
@@ -64,7 +64,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const workspaces = workspacesOf(store, clock);
   /** What is done for all workspaces is done by whoever runs the program, and kept with the first of them. */
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
-  const atWork: AtWork = new Set();
+  const atWork: RunningServices = new Set();
   const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, workerOptions?: WorkerOptions): Worker => {
     const shared = { queue: store, agents: [...scopes.agents.keys()], data, closing, atWork, onWarning };
     return new RunWorker({ ...shared, ...field }, workerOptions);
@@ -76,7 +76,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     return scope;
   };
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
-    once: (request, work) => doOnce(scope, request, work),
+    once: (request, work) => answerOnce(scope, request, work),
     check: (verb) => check(scope, verb as Verb),
     gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
     changes: (changesOptions) => readChanges(scope, changesOptions),

@@ -1,6 +1,6 @@
 import type { Json } from '../../schema/json.ts';
 import type { Audit } from '../access/audit.ts';
-import type { OnceRequest } from '../access/do-once.ts';
+import type { OnceRequest } from '../access/idempotent-requests.ts';
 import type { Keys } from '../access/keys.ts';
 import type { Members } from '../access/members.ts';
 import type { ChangesOptions, SessionChange } from '../engine/changes.ts';

@@ -5,9 +5,9 @@ import { Text } from '../../schema/json.ts';
 import { type DiffPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
 import type { Scope } from '../engine/scope.ts';
 import { changedFiles, type FileChange } from '../files/changes.ts';
+import { overlayBlobs } from '../files/overlay-blobs.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
-import { withBlobs } from '../files/with-blobs.ts';
 import { withEntry } from '../files/with-entry.ts';
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -50,7 +50,7 @@ const withPathsOf = async (
 ): Promise<Made> => {
   let made: Made = { root, trees: [] };
   for (const place of paths) {
-    const read = treeReader(withBlobs(scope.blobs, made.trees));
+    const read = treeReader(overlayBlobs(scope.blobs, made.trees));
     const [now, then] = [
       await findEntry(read, made.root, place.segments),
       await findEntry(read, wanted, place.segments),
@@ -83,7 +83,7 @@ export const restoreFiles = async (
   const edit = async (root: BlobHash, { boundTo }: SessionFold): Promise<FilesEdit> => {
     const made = paths ? await withPathsOf(scope, root, wanted, paths) : { root: wanted, trees: [] };
     const compared = { before: root, after: made.root };
-    const changes = await scope.worktrees.changes(compared, withBlobs(scope.blobs, made.trees));
+    const changes = await scope.worktrees.changes(compared, overlayBlobs(scope.blobs, made.trees));
     told = { changes, ...(boundTo && { boundTo }) };
     return { root: made.root, blobs: made.trees, changes: changedFiles(changes) };
   };

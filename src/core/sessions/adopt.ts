@@ -15,7 +15,7 @@ import { type CommitRecord, commitRecord } from '../session/state/commit-record.
 import { type DifferingEntry, differingPaths, type Merge, mergeEntries } from '../session/state/merge-entries.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
 import { valueAt } from '../session/state/state-change.ts';
-import { type Meeting, meetingsOf } from './meetings.ts';
+import { type MergeBase, mergeBases } from './merge-bases.ts';
 import { entriesOfFiles, type MergedFiles, mergeFiles, settledByFiles } from './merge-files.ts';
 
 /** An entry that both sides changed, each in its own way. */
@@ -41,7 +41,7 @@ export type AdoptOptions = z.input<typeof Options>;
 const basesOf = async (
   scope: Scope,
   [ours, theirs]: readonly [SessionKey, SessionKey],
-  meetings: readonly Meeting[],
+  meetings: readonly MergeBase[],
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, unknown>> => {
   const bases = new Map<string, unknown>();
@@ -88,7 +88,7 @@ const differencesOf = async (
   scope: Scope,
   [key, ours]: readonly [SessionKey, SessionFold],
   [branchKey, theirs]: readonly [SessionKey, SessionFold],
-  meetings: readonly Meeting[],
+  meetings: readonly MergeBase[],
 ): Promise<readonly DifferingEntry[]> => {
   const paths = differingPaths(ours.state, theirs.state);
   const bases = await basesOf(scope, [key, branchKey], meetings, paths);
@@ -114,7 +114,7 @@ const adoptionOf = async (
   { onConflict, why }: z.infer<typeof Options>,
 ): Promise<Adopted> => {
   const [[key, ours], [branchKey, theirs]] = [our, their];
-  const meetings = await meetingsOf(scope, our, their);
+  const meetings = await mergeBases(scope, our, their);
   if (meetings.length === 0) throw noBranch(key, branchKey.session);
   const prefer = onConflict === 'theirs' ? 'theirs' : 'ours';
   const files = await mergeFiles(scope, our, their, meetings, prefer);

@@ -4,16 +4,16 @@ import type { Scope } from '../engine/scope.ts';
 import { changedFiles } from '../files/changes.ts';
 import { commonTree } from '../files/common-tree.ts';
 import { mergeTrees } from '../files/merge-trees.ts';
+import { overlayBlobs } from '../files/overlay-blobs.ts';
 import { treeReader } from '../files/read-tree.ts';
 import { treeOf } from '../files/tree.ts';
-import { withBlobs } from '../files/with-blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { applyFileChanges } from '../session/state/file-entries.ts';
 import type { DifferingEntry } from '../session/state/merge-entries.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
 import type { StateDraft } from '../session/state/state-change.ts';
-import type { Meeting } from './meetings.ts';
+import type { MergeBase } from './merge-bases.ts';
 
 export interface MergedFiles {
   readonly tree: string;
@@ -27,7 +27,7 @@ export const mergeFiles = async (
   scope: Scope,
   [ourKey, ours]: readonly [SessionKey, SessionFold],
   [theirKey, theirs]: readonly [SessionKey, SessionFold],
-  meetings: readonly Meeting[],
+  meetings: readonly MergeBase[],
   prefer: 'ours' | 'theirs',
 ): Promise<MergedFiles> => {
   const [our, their] = [treeOf(ours), treeOf(theirs)];
@@ -42,7 +42,7 @@ export const mergeFiles = async (
     }),
   );
   const base = await commonTree(treeReader(scope.blobs), met);
-  const read = treeReader(withBlobs(scope.blobs, base.trees));
+  const read = treeReader(overlayBlobs(scope.blobs, base.trees));
   const sides = prefer === 'ours' ? ([our, their] as const) : ([their, our] as const);
   const { root, trees, conflicts } = await mergeTrees(read, base.root, ...sides);
   await scope.blobs.putBlobs(trees);

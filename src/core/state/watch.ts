@@ -1,4 +1,4 @@
-import { endAtOnce } from '../engine/end-at-once.ts';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { readEvents } from '../engine/events.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -33,5 +33,5 @@ export const watchCommits = (
   const asked = parseInput('the filter', WatchFilter, filter);
   const start = asked.after === undefined ? fromNow(scope, key) : Promise.resolve(asked.after);
   start.catch(() => undefined); // told by the first step, if there is one
-  return endAtOnce(asked.signal, (signal) => commitsAfter(scope, key, start, { ...asked, signal }));
+  return abortableGenerator(asked.signal, (signal) => commitsAfter(scope, key, start, { ...asked, signal }));
 };

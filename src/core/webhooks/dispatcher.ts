@@ -4,8 +4,8 @@ import { Mutex } from '../../concurrency/mutex.ts';
 import type { SessionId, WebhookId } from '../../schema/ids.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { Delivery } from '../../schema/webhook.ts';
-import { type AtWork, wasStopped } from '../engine/at-work.ts';
 import { readChanges } from '../engine/changes.ts';
+import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import type { StoredRecord } from '../ports/records.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -47,7 +47,7 @@ const Sweep = z.strictObject({ at: z.int() });
 /** Tells the webhooks of one workspace what happens in it. Any number of them, in any number of processes, share the work. */
 export class WebhookDispatcher implements Dispatcher {
   readonly #scope: WebhookScope;
-  readonly #atWork: AtWork;
+  readonly #atWork: RunningServices;
   readonly #options: z.infer<typeof Options>;
   readonly #stopping = new AbortController();
   readonly #log: OccurrenceLog;
@@ -59,7 +59,7 @@ export class WebhookDispatcher implements Dispatcher {
   #hasNews = false;
   #running: Promise<unknown> | undefined;
 
-  constructor(scope: WebhookScope, atWork: AtWork, options: DispatcherOptions = {}) {
+  constructor(scope: WebhookScope, atWork: RunningServices, options: DispatcherOptions = {}) {
     this.#scope = scope;
     this.#atWork = atWork;
     this.#options = parseInput('the dispatcher', Options, options);
@@ -68,7 +68,7 @@ export class WebhookDispatcher implements Dispatcher {
   }
 
   start(): void {
-    if (this.#isStopped) throw wasStopped('dispatcher', 'runtime.dispatcher()');
+    if (this.#isStopped) throw serviceStopped('dispatcher', 'runtime.dispatcher()');
     this.#atWork.add(this);
     this.#running ??= Promise.all([this.#hear(), this.#sweepAgainAndAgain(), this.#sendWhatIsDue()]);
   }

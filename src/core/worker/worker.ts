@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
-import { type AtWork, wasStopped } from '../engine/at-work.ts';
+import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import type { Scope } from '../engine/scope.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
@@ -46,7 +46,7 @@ export interface WorkerField {
   readonly data: string;
   /** Of the runtime. */
   readonly closing: AbortSignal;
-  readonly atWork: AtWork;
+  readonly atWork: RunningServices;
   scopeOf(workspace: WorkspaceId): Scope;
   onWarning(problem: unknown): void;
 }
@@ -138,7 +138,7 @@ export class RunWorker implements Worker {
 
   #begin(untilIdle: boolean): Promise<void> {
     const { atWork, closing } = this.#field;
-    if (this.#isStopped || closing.aborted) throw wasStopped('worker', 'runtime.worker()');
+    if (this.#isStopped || closing.aborted) throw serviceStopped('worker', 'runtime.worker()');
     if (this.#loop) return this.#loop;
     this.#stopping = new AbortController();
     this.#begun = Promise.withResolvers();

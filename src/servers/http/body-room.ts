@@ -1,5 +1,5 @@
 import { PerdureError } from '../../schema/error.ts';
-import { Held } from './held.ts';
+import { Holdings } from './holdings.ts';
 
 /** Of the bodies of all requests under way. */
 export interface BodyLimits {
@@ -16,7 +16,7 @@ const retryAfterSeconds = 1;
 /** What the bodies of requests take, from when they come until their request has ended. */
 export class BodyRoom {
   readonly #limits: BodyLimits;
-  readonly #held = new Held();
+  readonly #held = new Holdings();
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;

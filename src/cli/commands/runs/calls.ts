@@ -6,7 +6,7 @@ import { checkIdPart, findId } from '../../names/find-id.ts';
 import { type Context, choice, defineCommand, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { parseWindow, windowOptions } from '../../parse/record-window.ts';
-import { duration } from '../../render/duration.ts';
+import { duration } from '../../render/quantity.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age, isoTime } from '../../render/time.ts';
 import { printableLine } from '../../terminal/printable.ts';

@@ -15,7 +15,7 @@ import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spa
 import { listedStatus } from '../../log/listed-status.ts';
 import { type HeadRow, headOf as headIn, memberOf } from '../../log/stored-head.ts';
 import { listedSummary } from '../../log/stored-summary.ts';
-import { prepareLater } from '../file/prepare-later.ts';
+import { lazyStatement } from '../file/lazy-statement.ts';
 
 /** A session with the seq that its own events follow, and the one that it names as its head. */
 export interface SessionStart extends LineageLink {
@@ -91,11 +91,11 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary FROM sessions WHERE workspace = ?',
   );
   const rootOf = db.prepare('SELECT root FROM sessions WHERE workspace = ? AND id = ?');
-  const family = prepareLater(db, familyQuery);
+  const family = lazyStatement(db, familyQuery);
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
   const page = (where: string, order: string) => {
     const select = (status: string) =>
-      prepareLater(
+      lazyStatement(
         db,
         `SELECT id, seq, at, status, updated_at, summary FROM sessions
         WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`,

@@ -1,0 +1,25 @@
+import type { Worker } from '../../core/runtime/workers.ts';
+import type { Context } from '../parse/command.ts';
+import { count } from '../render/quantity.ts';
+
+/** Resolves at the first signal; at the second the worker lets go of everything at once. */
+export const awaitInterrupt = (context: Context, worker?: Worker): { stopped: Promise<void>; release: () => void } => {
+  const stopped = Promise.withResolvers<void>();
+  let signals = 0;
+  const release = context.onInterrupt(() => {
+    if (++signals === 1) stopped.resolve();
+    else void worker?.stop();
+  });
+  return { stopped: stopped.promise, release };
+};
+
+/** Steps under way may end; the rest is left to others. */
+export const drain = async (context: Context, worker: Worker): Promise<void> => {
+  const { holds } = worker.state();
+  if (holds > 0) {
+    await context.note(
+      `finishing the current steps of ${count(holds, 'session')}, for 25 s at most; Ctrl-C stops at once`,
+    );
+  }
+  await worker.drain();
+};

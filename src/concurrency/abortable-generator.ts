@@ -1,0 +1,15 @@
+/** A generator keeps a `return` waiting until the step that is under way ends; what this gives ends that step. */
+export const abortableGenerator = <T>(
+  signal: AbortSignal | undefined,
+  generate: (ending: AbortSignal) => AsyncGenerator<T, void, void>,
+): AsyncGenerator<T, void, void> => {
+  const leaving = new AbortController();
+  const steps = generate(AbortSignal.any([leaving.signal, ...(signal ? [signal] : [])]));
+  const leave = steps.return.bind(steps);
+  return Object.assign(steps, {
+    return: (value: undefined) => {
+      leaving.abort();
+      return leave(value);
+    },
+  });
+};
