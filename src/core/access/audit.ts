@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { AuditEntry } from '../../schema/audit-entry.ts';
 import { AuditId, newId, type WorkspaceId } from '../../schema/ids.ts';
 import { writeOf } from '../engine/change-records.ts';
-import type { Scope, Secrets } from '../engine/scope.ts';
+import type { Caller, RecordAccess, Secrets } from '../engine/scope.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Records } from '../ports/records.ts';
 import { parseInput } from '../session/events/event-codec.ts';
-import { type Audited, type Caller, outcomeOf } from './guard.ts';
+import { type Audited, outcomeOf } from './guard.ts';
 
 const ListOptions = z.strictObject({
   limit: z.int().min(1).max(1000).default(50),
@@ -78,7 +78,7 @@ export const auditTrail = (options: AuditTrailOptions): Audited => {
   };
 };
 
-export const auditOf = ({ records, workspace }: Scope): Audit => ({
+export const auditOf = ({ records, workspace }: RecordAccess): Audit => ({
   list: async (options = {}) => {
     const { limit, cursor } = parseInput('the query', ListOptions, options);
     const query = { limit: limit + 1, order: 'descending', after: cursor } as const;

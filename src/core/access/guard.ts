@@ -1,18 +1,9 @@
 import type { Area } from '../../schema/areas.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { KeyId, MemberId } from '../../schema/ids.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast } from '../../schema/member-roles.ts';
-import { type Call, wrapMethods } from './wrap-methods.ts';
-
-/** Who calls: a member, and by which key where it was one. */
-export interface Caller {
-  readonly member: MemberId;
-  readonly role: MemberRole;
-  readonly key?: KeyId | undefined;
-  /** What the key is limited to. */
-  readonly areas?: readonly Area[] | undefined;
-}
+import type { Caller, GiveHandle } from '../engine/scope.ts';
+import type { CallsUnderWay } from './calls-under-way.ts';
 
 /** What a verb takes. */
 export interface Permission {
@@ -31,9 +22,6 @@ export type PermissionTable = Readonly<Record<string, Readonly<Record<string, Pe
 
 /** Keeps what was asked before the work, and how it ended. */
 export type Audited = <T>(verb: string, target: string | undefined, work: () => Promise<T>) => Promise<T>;
-
-/** The same handle, by the name that it has in the table of permissions; what its caller may not do fails with FORBIDDEN. */
-export type GiveHandle = <Handle extends object>(name: string, handle: Handle) => Handle;
 
 const forbidden = (verb: string, message: string, details: object): PerdureError =>
   new PerdureError('FORBIDDEN', message, { details: { verb, ...details } });
@@ -78,7 +66,15 @@ const ownOptions = (arg: unknown, levels = maxLevels): unknown => {
   return Object.fromEntries(Object.entries(arg).map(([name, value]) => [name, ownOptions(value, levels - 1)]));
 };
 
-export const guardWith = (table: PermissionTable, caller: Caller, audited: Audited): GiveHandle => {
+type Call = (...args: readonly unknown[]) => unknown;
+
+/** Wraps each method when it is read: a handle has dozens, and most live for one call. Checks the permission, audits, and counts the call as under way. */
+export const guardWith = (
+  table: PermissionTable,
+  caller: Caller,
+  audited: Audited,
+  calls: Pick<CallsUnderWay, 'count'>,
+): GiveHandle => {
   const guarded =
     (verb: string, permission: Permission, call: Call): Call =>
     (...given) => {
@@ -94,10 +90,16 @@ export const guardWith = (table: PermissionTable, caller: Caller, audited: Audit
       return work();
     };
   return (name, handle) =>
-    wrapMethods(handle, (method, call) => {
-      const permission = table[name]?.[method];
-      if (!permission) throw new Error(`${name}.${method} has no permission`);
-      return guarded(`${name}.${method}`, permission, call);
+    new Proxy(handle, {
+      get: (target, method) => {
+        const value = Reflect.get(target, method);
+        if (typeof value !== 'function' || method in Object.prototype) return value;
+        const verb = `${name}.${String(method)}`;
+        const permission = table[name]?.[String(method)];
+        if (!permission) throw new Error(`${verb} has no permission`);
+        const call = guarded(verb, permission, value as Call);
+        return (...args: readonly unknown[]) => calls.count(call(...args));
+      },
     });
 };
 

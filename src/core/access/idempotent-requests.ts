@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { CallerAccess, RecordAccess } from '../engine/scope.ts';
 import type { StoredRecord } from '../ports/records.ts';
 import { canonical } from '../session/events/input-hash.ts';
 
-export type OnceScope = Pick<Scope, 'records' | 'workspace' | 'clock' | 'actor'>;
+export type OnceScope = Pick<RecordAccess & CallerAccess, 'records' | 'workspace' | 'clock' | 'actor'>;
 
 export interface OnceRequest {
   readonly key: string;

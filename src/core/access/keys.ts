@@ -7,7 +7,7 @@ import { type Member, MemberRole } from '../../schema/member.ts';
 import { isAtLeast, lowerRole } from '../../schema/member-roles.ts';
 import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { CallerAccess, RecordAccess } from '../engine/scope.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { findMember, mustFindMember } from './members.ts';
 import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
@@ -47,7 +47,10 @@ const keyNotFound = (id: KeyId, what: string): PerdureError =>
   });
 
 /** Nobody gives more than they have. */
-const refuseWider = ({ caller }: Scope, { role, areas }: Pick<KeyInfo, 'role' | 'areas'>): void => {
+const refuseWider = (
+  { caller }: RecordAccess & CallerAccess,
+  { role, areas }: Pick<KeyInfo, 'role' | 'areas'>,
+): void => {
   const mine = caller.areas;
   const isWithin = !mine || areas?.every((area) => mine.includes(area));
   if (isAtLeast(caller.role, role) && isWithin) return;
@@ -75,7 +78,7 @@ const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_IN
 
 export const isExpired = ({ expiresAt }: KeyInfo, now: number): boolean => expiresAt !== undefined && expiresAt <= now;
 
-export const keysOf = (scope: Scope): Keys => {
+export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
   const { records, workspace, clock, caller } = scope;
   const mustFind = async (id: KeyId) => {
     const found = await records.record(workspace, 'key', id);

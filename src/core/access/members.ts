@@ -4,10 +4,9 @@ import { MemberId, type WorkspaceId } from '../../schema/ids.ts';
 import { Member, MemberRole, Profile } from '../../schema/member.ts';
 import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { Caller, CallerAccess, RecordAccess } from '../engine/scope.ts';
 import type { Records, RecordWrite } from '../ports/records.ts';
 import { parseInput } from '../session/events/event-codec.ts';
-import type { Caller } from './guard.ts';
 import { StoredKey } from './stored-key.ts';
 
 const NewMember = z.strictObject({ id: MemberId, role: MemberRole.default('member'), profile: Profile.optional() });
@@ -57,7 +56,14 @@ const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role
   });
 };
 
-export const membersOf = ({ records, workspace, clock, caller, requester, secrets }: Scope): Members => ({
+export const membersOf = ({
+  records,
+  workspace,
+  clock,
+  caller,
+  requester,
+  secrets,
+}: RecordAccess & CallerAccess): Members => ({
   me: async () => {
     const profile = requester.profile ?? (await findMember(records, workspace, caller.member))?.member.profile;
     return { workspace, ...caller, ...(profile && { profile }) };

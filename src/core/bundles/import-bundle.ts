@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, FollowAccess } from '../engine/scope.ts';
 import { Uploads } from '../files/disk/uploads.ts';
 import type { Imported, SessionCopy } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -53,7 +53,7 @@ async function* bytesOf(bundle: AsyncIterable<unknown>, signal?: AbortSignal): A
 type Items = AsyncGenerator<BundleItem, void, void>;
 
 /** Puts the blobs, which come first, and gives the first copy. */
-const putBlobs = async ({ blobs }: Scope, items: Items): Promise<SessionCopy | undefined> => {
+const putBlobs = async ({ blobs }: FilesAccess, items: Items): Promise<SessionCopy | undefined> => {
   const uploads = new Uploads(blobs);
   for (let next = await items.next(); ; next = await items.next()) {
     if (!next.done && 'blob' in next.value) {
@@ -93,7 +93,7 @@ export const checkBundle = async (
  * must not wait for it. Then come its blobs, which nobody sees before an event names them, and all events in one transaction.
  */
 export const importBundle = async (
-  scope: Scope,
+  scope: FollowAccess & FilesAccess,
   bundle: AsyncIterable<Uint8Array>,
   options: ImportOptions = {},
 ): Promise<Imported> => {

@@ -4,7 +4,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { reachOf, readBlobEvents } from '../engine/blob-events.ts';
 import { readForward } from '../engine/read-log.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type FilesAccess, keyOf, type LogAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { BlobHash } from '../ports/blobs.ts';
@@ -26,7 +26,7 @@ interface Wanted {
 }
 
 /** The sessions and all their ancestors, parents first, each up to the last event that one of them needs. */
-const withAncestors = async (scope: Scope, ids: readonly SessionId[]): Promise<readonly Wanted[]> => {
+const withAncestors = async (scope: LogAccess, ids: readonly SessionId[]): Promise<readonly Wanted[]> => {
   const wanted = new Map<SessionId, Wanted>();
   for (const id of ids) {
     let seq = Number.POSITIVE_INFINITY;
@@ -79,7 +79,7 @@ const damaged = (session: SessionId, seq: number, reason: string): PerdureError 
     },
   );
 
-async function* sessionLines(scope: Scope, { head, seq: upTo }: Wanted): AsyncGenerator<BundleLine, void, void> {
+async function* sessionLines(scope: LogAccess, { head, seq: upTo }: Wanted): AsyncGenerator<BundleLine, void, void> {
   const key = keyOf(scope, head.session);
   const forkedAt = head.parent?.seq ?? 0;
   const [point] = forkedAt > 0 ? await scope.store.read(key, { after: forkedAt - 1, upTo: forkedAt, limit: 1 }) : [];
@@ -109,7 +109,10 @@ function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array)
 }
 
 /** What the events of all sessions name, each once, a tree after what it names. */
-async function* namedLines(scope: Scope, wanted: readonly Wanted[]): AsyncGenerator<BundleLine, void, void> {
+async function* namedLines(
+  scope: LogAccess & FilesAccess,
+  wanted: readonly Wanted[],
+): AsyncGenerator<BundleLine, void, void> {
   const reach = new Reach(scope.blobs);
   for (const { head, seq: upTo } of wanted) {
     for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session)) {
@@ -126,7 +129,10 @@ async function* namedLines(scope: Scope, wanted: readonly Wanted[]): AsyncGenera
   }
 }
 
-async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGenerator<string, void, void> {
+async function* bundleLines(
+  scope: LogAccess & FilesAccess,
+  ids: readonly SessionId[],
+): AsyncGenerator<string, void, void> {
   const wanted = await withAncestors(scope, ids);
   const sessions = await Promise.all(
     wanted.map(async ({ head, seq }): Promise<BundleHeader['sessions'][number]> => {
@@ -150,5 +156,5 @@ async function* bundleLines(scope: Scope, ids: readonly SessionId[]): AsyncGener
 }
 
 /** One portable file with the sessions and the lineage they need, as a stream of bytes. */
-export const writeBundle = (scope: Scope, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
+export const writeBundle = (scope: LogAccess & FilesAccess, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
   sealed(transformed(bundleLines(scope, ids), createZstdCompress()));

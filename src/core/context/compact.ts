@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { evict, type Summarize, summarizeByTurn } from '../session/context/compaction.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -28,7 +28,7 @@ const Options = z.strictObject({
 const Summary = Text.max(20_000).refine((text) => text.trim() !== '', 'is empty');
 
 const entriesAfter = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   after: number,
   upTo: number,
@@ -47,7 +47,7 @@ const entriesAfter = async (
  * with FENCED.
  */
 export const compactSession = async (
-  scope: Scope,
+  scope: WriteAccess,
   key: SessionKey,
   options: CompactOptions = {},
   epoch?: number,

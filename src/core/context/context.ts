@@ -3,7 +3,7 @@ import { Text } from '../../schema/json.ts';
 import { Point } from '../../schema/point.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { NewestEvents } from '../engine/read-log.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { SessionKey } from '../ports/store.ts';
 import {
@@ -34,7 +34,7 @@ const Options = z.strictObject({
 });
 
 /** The state as it was when the turn began: it stays the same within a turn, so that each request extends the one before. */
-const atTurnStart = async (scope: Scope, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
+const atTurnStart = async (scope: LogAccess, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
   const known = scope.folds.beforeTurn(key, fold);
   if (known) return known;
   const [start] = fold.turn > 0 ? await scope.store.turnStarts(key, { from: fold.turn, limit: 1 }) : [];
@@ -57,7 +57,7 @@ interface PartsOptions {
 
 /** The newest turn, and of those before as many as the budget and the newest compaction leave, long messages counted as if they were cut. */
 export const readContextParts = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { fold, maxTokens, instructions, newest }: PartsOptions,
 ): Promise<ContextParts> => {
@@ -73,7 +73,11 @@ export const readContextParts = async (
   return { entries: entries.reverse(), systemWithin: (spare) => systemText(parts, spare) };
 };
 
-export const readContext = async (scope: Scope, key: SessionKey, options: ContextOptions = {}): Promise<Context> => {
+export const readContext = async (
+  scope: LogAccess & AgentAccess & Pick<WriteAccess, 'secrets'>,
+  key: SessionKey,
+  options: ContextOptions = {},
+): Promise<Context> => {
   const { at, maxTokens, instructions: given } = parseInput('the context', Options, options);
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);

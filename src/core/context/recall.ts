@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import type { CallRecord, SessionKey } from '../ports/store.ts';
 import { turnsOfKey } from '../session/context/compaction.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
@@ -19,7 +19,7 @@ export interface RecalledCall extends CallRecord {
 const isOf = (message: Message, callId: string): boolean =>
   message.content.some((part) => 'callId' in part && part.callId === callId);
 
-const eventAt = async (scope: Scope, key: SessionKey, seq: number): Promise<SessionEvent | undefined> => {
+const eventAt = async (scope: LogAccess, key: SessionKey, seq: number): Promise<SessionEvent | undefined> => {
   if (!Number.isSafeInteger(seq) || seq < 1) return undefined;
   const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
   return stored && decodeEvent(key.workspace, stored);
@@ -30,7 +30,7 @@ const outcomeOf = (event: SessionEvent | undefined): Pick<RecalledCall, 'output'
   return event?.type === 'tool.failed' ? { error: event.payload.error } : {};
 };
 
-const trackedCall = async (scope: Scope, key: SessionKey, callId: string): Promise<RecalledCall | undefined> => {
+const trackedCall = async (scope: LogAccess, key: SessionKey, callId: string): Promise<RecalledCall | undefined> => {
   const [call] = await findCalls(scope, key, { callId, limit: 1 });
   const called = call && (await eventAt(scope, key, call.seq));
   if (called?.type !== 'tool.called') return undefined;
@@ -40,7 +40,7 @@ const trackedCall = async (scope: Scope, key: SessionKey, callId: string): Promi
 
 /** The messages that speak of it, or where none does, what the journal has. */
 const recallCall = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   callId: string,
 ): Promise<readonly TranscriptEntry[] | RecalledCall | undefined> => {
@@ -63,7 +63,7 @@ const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly
 
 /** What was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`, `summary`, or the name of a part of the state. */
 export const recallKey = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   wanted: string,
 ): Promise<readonly TranscriptEntry[] | unknown> => {

@@ -5,7 +5,7 @@ import type { Message } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
 import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
 import { type NewestEvents, readBackward } from '../engine/read-log.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -23,7 +23,7 @@ export interface TranscriptEntry {
 
 /** The messages of the live lineage from `upTo` back to the first, newest first. */
 export async function* messagesBackwards(
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   upTo?: Point,
 ): AsyncGenerator<TranscriptEntry, void, void> {
@@ -34,7 +34,7 @@ export async function* messagesBackwards(
 
 /** The same of a fold, perhaps with the newest events up to it. */
 export async function* messagesOf(
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
   newest?: NewestEvents,
@@ -65,7 +65,7 @@ export interface TranscriptOptions {
 const Options = z.strictObject({ at: Point.optional(), lastTurns: z.int().positive().optional() });
 
 export const readTranscript = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   options: TranscriptOptions = {},
 ): Promise<readonly TranscriptEntry[]> => {
@@ -82,7 +82,7 @@ export const readTranscript = async (
 
 /** The messages of some turns of the live lineage, both inclusive. Turn 0 is what stands before the first. */
 export const readTurns = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<readonly TranscriptEntry[]> => {

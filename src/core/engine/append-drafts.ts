@@ -5,7 +5,7 @@ import { encodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import { redactDraft } from '../session/redaction/redact-draft.ts';
-import type { Scope } from './scope.ts';
+import type { WriteAccess } from './scope.ts';
 import type { Landed } from './session-folds.ts';
 
 /** The events as a reader would get them, without parsing again what was just written. */
@@ -51,7 +51,7 @@ export const onTopOf = ({ seq, hash }: SessionFold): Pick<AppendRequest, 'onHead
 
 /** The one way into a log: what is a secret here is taken out before anything is encoded, so that whoever folds the events sees what the log holds. */
 export const appendDrafts = async (
-  scope: Scope,
+  scope: WriteAccess,
   key: SessionKey,
   asked: readonly EventDraft[],
   request: Pick<AppendRequest, 'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'raisesEpoch' | 'key'>,

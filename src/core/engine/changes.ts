@@ -7,7 +7,7 @@ import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
 import { Following } from './events.ts';
-import type { Scope } from './scope.ts';
+import type { FollowAccess, WriteAccess } from './scope.ts';
 
 /** `after` is a time of change in ms since 1970: what changed from then on is told first. */
 export type ChangesOptions = z.input<typeof Following>;
@@ -23,9 +23,11 @@ export interface SessionChange {
 /** What is kept for a reader; beyond it the listing is read. */
 const maxSessions = 10_000;
 
+type ChangesAccess = Pick<FollowAccess & WriteAccess, 'store' | 'workspace' | 'clock' | 'closing'>;
+
 /** Each session that changes from now on, or from `after` on, its newest head alone. */
 export const readChanges = (
-  scope: Pick<Scope, 'store' | 'workspace' | 'clock' | 'closing'>,
+  scope: ChangesAccess,
   options: ChangesOptions = {},
 ): AsyncGenerator<SessionChange, void, void> => {
   const { after = scope.clock.now(), signal } = parseInput('the query', Following, options);
@@ -33,7 +35,7 @@ export const readChanges = (
 };
 
 async function* untilClosed(
-  scope: Parameters<typeof readChanges>[0],
+  scope: ChangesAccess,
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
@@ -46,7 +48,7 @@ async function* untilClosed(
 }
 
 async function* followChanges(
-  { store, workspace, clock }: Parameters<typeof readChanges>[0],
+  { store, workspace, clock }: ChangesAccess,
   after: number,
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {

@@ -8,7 +8,7 @@ import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
 import { refuseBeyond, resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
-import type { Scope } from './scope.ts';
+import type { FollowAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 export interface EventsOptions {
@@ -37,7 +37,7 @@ interface FollowOptions extends EventsOptions {
 
 /** Every event once and in order from the reader's own cursor. */
 export const readEvents = (
-  scope: Scope,
+  scope: FollowAccess,
   key: SessionKey,
   options: EventsOptions = {},
 ): AsyncGenerator<SessionEvent, void, void> => {
@@ -47,7 +47,7 @@ export const readEvents = (
 
 /** A runtime that closes meanwhile ends a follower without an error. */
 async function* untilClosed(
-  scope: Scope,
+  scope: FollowAccess,
   key: SessionKey,
   options: FollowOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
@@ -62,7 +62,7 @@ async function* untilClosed(
 
 /** A wake-up only says when to look again. */
 async function* followEvents(
-  scope: Scope,
+  scope: FollowAccess,
   key: SessionKey,
   options: FollowOptions,
 ): AsyncGenerator<SessionEvent, void, void> {

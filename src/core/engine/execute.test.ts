@@ -3,6 +3,7 @@ import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { AppendOutcome, AppendRequest } from '../ports/store.ts';
+import { defineAgent } from '../session/agent.ts';
 
 /** A store whose appends to existing sessions are answered by a script, and by the real one when that has run out. */
 const scripted = (answers: AppendOutcome[]) => {
@@ -107,6 +108,22 @@ describe('a command', () => {
     expect(await session.append({ content: 'hello', role: 'user' }, key)).toEqual([first]);
     await expect(session.append({ content: 'other', role: 'user' }, key)).rejects.toMatchObject({ code: 'KEY_REUSED' });
   });
+});
+
+test('[RUN1] an input for a session in use is admitted without reading its head', async () => {
+  const real = openMemoryStore();
+  let reads = 0;
+  const head: RuntimeStore['head'] = (key) => {
+    reads += 1;
+    return real.head(key);
+  };
+  const coder = defineAgent({ name: 'coder', version: 1, model: 'scripted/demo' });
+  const runtime = await openRuntime({ store: { ...real, head }, agents: [coder] });
+  const session = await runtime.sessions.open({ agent: coder });
+  const before = reads;
+  await session.send('go');
+  expect(reads).toBe(before);
+  await runtime.close();
 });
 
 describe('a tracked call', () => {

@@ -3,7 +3,7 @@ import type { SessionKey } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { idempotencyKeyFor } from './idempotency.ts';
-import type { Scope } from './scope.ts';
+import type { WriteAccess } from './scope.ts';
 import { type SessionWrite, writeDecision } from './session-writer.ts';
 
 export interface ExecuteOptions {
@@ -23,7 +23,7 @@ const isFact = (source: CommandSource): boolean =>
 
 /** Facts land at any head and wait for nobody; decisions about a session wait for each other. */
 export const execute = (
-  scope: Scope,
+  scope: WriteAccess,
   key: SessionKey,
   source: CommandSource,
   { idempotencyKey, body, epoch }: ExecuteOptions = {},

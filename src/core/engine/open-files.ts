@@ -14,7 +14,7 @@ import { leftOutOf } from '../files/left-out.ts';
 import { isOwnName, ownFolder } from '../files/path.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { countChanges } from '../session/state/file-entries.ts';
-import { keyOf, type Scope } from './scope.ts';
+import { keyOf, type LogAccess, type WorktreeAccess, type WriteAccess } from './scope.ts';
 
 const Place = Text.min(1).max(4096);
 
@@ -33,7 +33,7 @@ export const FilesOption = z.union(
 export type FilesOption = z.infer<typeof FilesOption>;
 
 /** Whoever opens and closes the file of a SQLite store takes away the locks that its process holds. */
-const refuseStoreIn = async ({ storeFile }: Scope, folder: string): Promise<void> => {
+const refuseStoreIn = async ({ storeFile }: WorktreeAccess, folder: string): Promise<void> => {
   const file = storeFile && (await realpath(storeFile));
   const way = file ? relative(folder, file).split(sep) : ['..'];
   if (way[0] === '..' || way.some((name) => isOwnName(name)) || isAbsolute(way.join(sep))) return;
@@ -46,7 +46,7 @@ const refuseStoreIn = async ({ storeFile }: Scope, folder: string): Promise<void
   );
 };
 
-const folderAt = async (scope: Scope, path: string): Promise<string> => {
+const folderAt = async (scope: WorktreeAccess, path: string): Promise<string> => {
   const folder = await realpath(resolve(path)).catch(({ code }: NodeJS.ErrnoException) => {
     if (code !== 'ENOENT') return undefined;
     throw new PerdureError('FILE_NOT_FOUND', `there is no folder ${path}: name one that is there`, {
@@ -67,7 +67,7 @@ type Origin = PayloadOf<'files.snapshotted'>['origin'];
 
 /** What is in a folder, in the store; and as the first snapshot of the session. */
 const snapshotOf = async (
-  scope: Scope,
+  scope: WorktreeAccess & Pick<WriteAccess, 'actor'>,
   { folder, cacheFile }: { readonly folder: string } & Cached,
   origin: Origin,
 ): Promise<EventDraft<'files.snapshotted'>> => {
@@ -77,19 +77,19 @@ const snapshotOf = async (
   return { type: 'files.snapshotted', payload, actor: scope.actor, turn: 0 };
 };
 
-export const isAtWork = async (scope: Scope, key: SessionKey): Promise<boolean | undefined> => {
+export const isAtWork = async (scope: LogAccess, key: SessionKey): Promise<boolean | undefined> => {
   const head = await scope.store.head(keyOf(scope, key.session));
   return head && head.summary.status !== 'closed' && head.summary.status !== 'archived';
 };
 
 /** No other session works in the folder, or further up, from then on until this one is closed. */
-export const bindTo = (scope: Scope, key: SessionKey, folder: string): Promise<void> =>
+export const bindTo = (scope: LogAccess, key: SessionKey, folder: string): Promise<void> =>
   bindFolder(folder, key, (other) => isAtWork(scope, other));
 
 const leavePatienceMs = 5000;
 
 /** A session that is closed works in no folder. What a crash leaves of it there keeps nobody out, and goes with a collection. */
-export const leaveFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
+export const leaveFolder = async (scope: LogAccess & WorktreeAccess, key: SessionKey): Promise<void> => {
   const { boundTo } = await scope.folds.outline(key);
   const place = await placeHere(scope.data, key, boundTo);
   if (!place.isBound) return;
@@ -104,7 +104,7 @@ export const leaveFolder = async (scope: Scope, key: SessionKey): Promise<void> 
 
 /** The events that give a new session its files. What they name is in the store. */
 export const openedFiles = async (
-  scope: Scope,
+  scope: LogAccess & WorktreeAccess & Pick<WriteAccess, 'actor'>,
   key: SessionKey,
   option: FilesOption,
 ): Promise<readonly EventDraft[]> => {

@@ -8,7 +8,7 @@ import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
-import { keyOf, type Scope } from './scope.ts';
+import { keyOf, type LogAccess } from './scope.ts';
 
 /** A point of this session, of another (then with its id), or of an attempt at a turn, counted from 1. */
 export type DiffPlace = Place;
@@ -20,7 +20,7 @@ export interface PlaceRef {
 }
 
 /** The last event of a turn as it was played, also when a rewind left it behind. */
-const playedTo = async (scope: Scope, key: SessionKey, head: SessionFold, turn: number): Promise<number> => {
+const playedTo = async (scope: LogAccess, key: SessionKey, head: SessionFold, turn: number): Promise<number> => {
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
   let last = start?.seq ?? 0;
   for await (const { seq, turn: each, type } of readForward(scope.store, key, { after: last, upTo: head.seq })) {
@@ -31,7 +31,7 @@ const playedTo = async (scope: Scope, key: SessionKey, head: SessionFold, turn: 
 };
 
 const attemptSeq = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { turn, attempt }: z.infer<typeof Attempt>,
 ): Promise<number> => {
@@ -50,7 +50,7 @@ export interface FoundPlace {
   readonly fold: SessionFold;
 }
 
-export const foldAtPlace = async (scope: Scope, key: SessionKey, input: DiffPlace): Promise<FoundPlace> => {
+export const foldAtPlace = async (scope: LogAccess, key: SessionKey, input: DiffPlace): Promise<FoundPlace> => {
   const place = parseInput('the point', Place, input);
   const at = async (there: SessionKey, seq: number) => ({
     place: { session: there.session, seq },

@@ -4,7 +4,7 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { nothingSecret } from '../session/redaction/redact.ts';
 import { RunWriter } from './run-writer.ts';
-import type { Scope } from './scope.ts';
+import type { WriteAccess } from './scope.ts';
 import { defaultSnapshotPolicy, SessionFolds } from './session-folds.ts';
 
 test('[FOLD6] a run whose fold was replaced by an older one reads what it wrote itself', async () => {
@@ -25,7 +25,7 @@ test('[FOLD6] a run whose fold was replaced by an older one reads what it wrote 
       secrets: { redactor: async () => nothingSecret },
       clock: { now: () => Date.now() },
       onAppended: () => undefined,
-    } as unknown as Scope,
+    } as unknown as WriteAccess,
     key,
   );
   await writer.claim(() => [

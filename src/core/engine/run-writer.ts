@@ -2,7 +2,7 @@ import { Mutex } from '../../concurrency/mutex.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
-import type { Scope } from './scope.ts';
+import type { WriteAccess } from './scope.ts';
 import { readHead, type SessionWrite, type WriteResult, writeDecision } from './session-writer.ts';
 
 /** What to write on this fold; undefined when there is nothing to write any more. */
@@ -13,7 +13,7 @@ export type Decide = (fold: SessionFold) => readonly EventDraft[] | undefined;
  * and throws FENCED.
  */
 export class RunWriter {
-  readonly #scope: Scope;
+  readonly #scope: WriteAccess;
   readonly key: SessionKey;
   #epoch: number | undefined;
   #writtenTo = 0;
@@ -22,7 +22,7 @@ export class RunWriter {
   /** Told of what was written, in order. */
   onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
 
-  constructor(scope: Scope, key: SessionKey) {
+  constructor(scope: WriteAccess, key: SessionKey) {
     this.#scope = scope;
     this.key = key;
   }

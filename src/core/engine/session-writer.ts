@@ -8,7 +8,7 @@ import { appendDrafts, onTopOf } from './append-drafts.ts';
 import { appendRefusal } from './append-refusal.ts';
 import { type Attempt, type AttemptResult, retryConflicts } from './conflict-retry.ts';
 import { earlierAnswer, earlierEvents } from './idempotency.ts';
-import type { Scope } from './scope.ts';
+import type { LogAccess, WriteAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 /** What to append. Without a `command`, whatever the status of the session is. */
@@ -46,18 +46,14 @@ export interface WriteResult {
 }
 
 /** The newest fold and its epoch, by one read of the head; `known` is a head that was just read. */
-export const readHead = async (
-  { store, folds }: Pick<Scope, 'store' | 'folds'>,
-  key: SessionKey,
-  known?: Head,
-): Promise<FoldReading> => {
+export const readHead = async ({ store, folds }: LogAccess, key: SessionKey, known?: Head): Promise<FoldReading> => {
   const head = known ?? (await store.head(key));
   if (!head) throw sessionNotFound(key);
   return { fold: await folds.atHead(head), epoch: head.epoch };
 };
 
 const writerFor = async (
-  { store }: Scope,
+  { store }: LogAccess,
   key: SessionKey,
   { takesOver }: WriteDecision,
   held: number | undefined,
@@ -77,7 +73,7 @@ const mayLandLater = (outcome: AppendOutcome, { status }: SessionFold, isClaim: 
 };
 
 const appendDecision = async (
-  scope: Scope,
+  scope: WriteAccess,
   key: SessionKey,
   { idempotencyKey, epoch: held }: SessionWrite,
   { fold, epoch }: FoldReading,
@@ -104,7 +100,7 @@ const appendDecision = async (
 };
 
 /** The one writer path: decides on a fold, appends on its head or as a fact, and retries while other writers conflict. */
-export const writeDecision = (scope: Scope, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
+export const writeDecision = (scope: WriteAccess, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
   retryConflicts(key, async (attempt) => {
     const reading = await write.read(attempt.attempt);
     let decision: WriteDecision | undefined;

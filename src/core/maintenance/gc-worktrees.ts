@@ -4,7 +4,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { readBlobEvents } from '../engine/blob-events.ts';
 import { isAtWork, leaveFolder } from '../engine/open-files.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type LogAccess, type WorktreeAccess, type WriteAccess } from '../engine/scope.ts';
 import { homesOf, placeHere, placeIn } from '../files/disk/place.ts';
 import { asWorktreeError } from '../files/disk/worktree-error.ts';
 import { leftOutOf } from '../files/left-out.ts';
@@ -45,7 +45,9 @@ const namesIn = async (folder: string): Promise<readonly string[]> => {
   }
 };
 
-const isNamed = async (scope: Scope, key: SessionKey, tree: BlobHash): Promise<boolean> => {
+export type CollectAccess = LogAccess & WorktreeAccess & Pick<WriteAccess, 'clock'>;
+
+const isNamed = async (scope: LogAccess, key: SessionKey, tree: BlobHash): Promise<boolean> => {
   if (treeOf(await scope.folds.head(key)) === tree) return true;
   for await (const { named } of readBlobEvents(scope.store, key.workspace, key.session)) {
     if (named.kind === 'tree' && named.hash === tree) return true;
@@ -54,7 +56,7 @@ const isNamed = async (scope: Scope, key: SessionKey, tree: BlobHash): Promise<b
 };
 
 /** What was moved aside is in no snapshot. */
-const asideProblem = async ({ clock }: Scope, aside: string): Promise<string | undefined> => {
+const asideProblem = async ({ clock }: Pick<WriteAccess, 'clock'>, aside: string): Promise<string | undefined> => {
   const keptSince = clock.now() - asideDays * dayMs;
   for (const name of await namesIn(aside)) {
     const { mtimeMs } = await stat(join(aside, name));
@@ -64,7 +66,11 @@ const asideProblem = async ({ clock }: Scope, aside: string): Promise<string | u
 };
 
 /** Every file is read: no earlier scan is trusted with what is to be removed. */
-const filesProblem = async (scope: Scope, key: SessionKey, home: string): Promise<string | undefined> => {
+const filesProblem = async (
+  scope: LogAccess & WorktreeAccess,
+  key: SessionKey,
+  home: string,
+): Promise<string | undefined> => {
   const { folder } = placeIn(home);
   if ((await namesIn(folder)).length === 0) return undefined;
   const base = treeOf(await scope.folds.head(key));
@@ -76,7 +82,7 @@ const filesProblem = async (scope: Scope, key: SessionKey, home: string): Promis
 };
 
 /** Undefined when the log has everything. */
-const problemWith = async (scope: Scope, key: SessionKey, home: string): Promise<string | undefined> => {
+const problemWith = async (scope: CollectAccess, key: SessionKey, home: string): Promise<string | undefined> => {
   try {
     return await asWorktreeError(
       placeIn(home).folder,
@@ -88,7 +94,7 @@ const problemWith = async (scope: Scope, key: SessionKey, home: string): Promise
   }
 };
 
-const isArchived = async ({ store }: Scope, key: SessionKey): Promise<boolean> =>
+const isArchived = async ({ store }: LogAccess, key: SessionKey): Promise<boolean> =>
   (await store.head(key))?.summary.status === 'archived';
 
 /** Beside others who collect, and where somebody has begun to work in a new one. */
@@ -105,7 +111,7 @@ const move = async (from: string, to: string): Promise<'moved' | 'is gone' | 'is
 };
 
 /** What was moved out of everybody's way is removed, or put back where it has to stay. */
-const settleMoved = async (scope: Scope, key: SessionKey, home: string): Promise<OldWorktree> => {
+const settleMoved = async (scope: CollectAccess, key: SessionKey, home: string): Promise<OldWorktree> => {
   const { session } = key;
   const stays = (await isArchived(scope, key))
     ? await problemWith(scope, key, leaving(home))
@@ -119,12 +125,17 @@ const settleMoved = async (scope: Scope, key: SessionKey, home: string): Promise
   return { session, folder: placeIn(home).folder };
 };
 
-const judge = async (scope: Scope, key: SessionKey, home: string): Promise<OldWorktree> => {
+const judge = async (scope: CollectAccess, key: SessionKey, home: string): Promise<OldWorktree> => {
   const stays = await problemWith(scope, key, home);
   return { session: key.session, folder: placeIn(home).folder, ...(stays !== undefined && { stays }) };
 };
 
-const collectHome = async (scope: Scope, key: SessionKey, home: string, isDryRun: boolean): Promise<OldWorktree> => {
+const collectHome = async (
+  scope: CollectAccess,
+  key: SessionKey,
+  home: string,
+  isDryRun: boolean,
+): Promise<OldWorktree> => {
   const judged = await judge(scope, key, home);
   if (isDryRun || judged.stays !== undefined) return judged;
   if ((await move(home, leaving(home))) === 'is taken') return { ...judged, stays: `${leaving(home)} stays` };
@@ -132,7 +143,7 @@ const collectHome = async (scope: Scope, key: SessionKey, home: string, isDryRun
 };
 
 /** Only what is of sessions of this store. */
-export const collectWorktrees = async (scope: Scope, isDryRun: boolean): Promise<readonly OldWorktree[]> => {
+export const collectWorktrees = async (scope: CollectAccess, isDryRun: boolean): Promise<readonly OldWorktree[]> => {
   const homes = homesOf(scope.data, scope.workspace);
   const names = new Set(await namesIn(homes));
   const sessions = new Set([...names].map((name) => name.replace(/\.(leaving|gone)$/, '')));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { reachOf, readBlobEvents } from '../engine/blob-events.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FollowAccess } from '../engine/scope.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { type BlobProblem, blobProblemOf, Reach } from '../files/reach.ts';
 import { emptyTree } from '../files/tree.ts';
@@ -9,7 +9,7 @@ import type { BlobHash, LooseBlob } from '../ports/blobs.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
-import { collectWorktrees, type OldWorktree } from './gc-worktrees.ts';
+import { type CollectAccess, collectWorktrees, type OldWorktree } from './gc-worktrees.ts';
 
 /** Longer than anybody takes from putting a blob to the event that names it. */
 const defaultGraceMs = 24 * 3_600_000;
@@ -46,7 +46,7 @@ export interface Collected {
   readonly worktrees: readonly OldWorktree[];
 }
 
-interface Place extends Scope {
+interface Place extends FollowAccess, CollectAccess {
   readonly store: RuntimeStore;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isPerdureError } from '../../schema/error.ts';
 import { reachOf } from '../engine/blob-events.ts';
 import { readForward } from '../engine/read-log.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { rewindPoint, sessionNotFound } from '../engine/session-folds.ts';
 import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
@@ -65,13 +65,13 @@ class Walk {
 }
 
 /** A row behind the head, which no append leaves there. */
-const hasHiddenTail = async ({ store }: Scope, key: SessionKey, { seq }: Head): Promise<boolean> => {
+const hasHiddenTail = async ({ store }: LogAccess, key: SessionKey, { seq }: Head): Promise<boolean> => {
   const [beyond] = await store.read(key, { after: seq, limit: 1 });
   return beyond !== undefined && ((await store.head(key))?.seq ?? 0) < beyond.seq;
 };
 
 /** A key brought events of this session, none that it inherited and none beyond the head, which may have moved since it was read. */
-const keyProblem = async ({ store }: Scope, key: SessionKey, { parent }: Head): Promise<string | undefined> => {
+const keyProblem = async ({ store }: LogAccess, key: SessionKey, { parent }: Head): Promise<string | undefined> => {
   const keys = await store.keys(key);
   const end = (await store.head(key))?.seq ?? 0;
   const wrong = keys.find(({ seq, count }) => seq <= (parent?.seq ?? 0) || count < 1 || seq + count - 1 > end);
@@ -80,7 +80,7 @@ const keyProblem = async ({ store }: Scope, key: SessionKey, { parent }: Head): 
 
 /** Each tree and each content is read once. */
 const filesProblem = async (
-  { blobs }: Scope,
+  { blobs }: FilesAccess,
   { named: events }: Walk,
   { isQuick }: VerifyOptions,
 ): Promise<BadEvent | undefined> => {
@@ -99,7 +99,7 @@ const filesProblem = async (
 };
 
 const firstBad = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   head: Head,
   options: VerifyOptions,
@@ -125,7 +125,7 @@ const firstBad = async (
  * where what is kept beside the log says something else, or what an event names is not whole.
  */
 export const verifySession = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   options: VerifyOptions = {},
 ): Promise<Verification> => {

@@ -5,7 +5,7 @@ import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { execute } from '../engine/execute.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type CallerAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { settledAlready } from '../session/decide-answer.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -29,7 +29,7 @@ export interface Approvals {
 const pageSize = 200;
 
 /** Newest change first. */
-async function* sessionsOf(scope: Scope, status?: ListQuery['status']): AsyncGenerator<SessionSummary> {
+async function* sessionsOf(scope: LogAccess, status?: ListQuery['status']): AsyncGenerator<SessionSummary> {
   for (let after: ListQuery['after']; ; ) {
     const page = await scope.store.list(scope.workspace, { status, limit: pageSize, after });
     yield* page;
@@ -40,7 +40,7 @@ async function* sessionsOf(scope: Scope, status?: ListQuery['status']): AsyncGen
 }
 
 /** None of a session that is damaged: it cannot go on, and those of the others are to be found. */
-const approvalsIn = async (scope: Scope, session: SessionId): Promise<readonly ApprovalState[]> => {
+const approvalsIn = async (scope: LogAccess, session: SessionId): Promise<readonly ApprovalState[]> => {
   try {
     return Object.values((await scope.folds.head(keyOf(scope, session))).approvals);
   } catch (error) {
@@ -49,7 +49,7 @@ const approvalsIn = async (scope: Scope, session: SessionId): Promise<readonly A
   }
 };
 
-async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> {
+async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApproval> {
   for await (const { id: session, waiting } of sessionsOf(scope, ['active', 'pausing', 'paused'])) {
     if (waiting !== 'approval' && waiting !== 'question') continue;
     for (const { settled, ...approval } of await approvalsIn(scope, session)) {
@@ -61,7 +61,7 @@ async function* pendingApprovals(scope: Scope): AsyncGenerator<PendingApproval> 
 const maxSearched = 1000;
 
 /** Where it was answered, among the sessions that changed last: whoever gives the same answer again is told that it holds. */
-const answeredIn = async (scope: Scope, id: ApprovalId): Promise<SessionId | undefined> => {
+const answeredIn = async (scope: LogAccess, id: ApprovalId): Promise<SessionId | undefined> => {
   let searched = 0;
   for await (const { id: session } of sessionsOf(scope)) {
     if ((await scope.store.keys(keyOf(scope, session), approvalKey(id))).length > 0) return session;
@@ -70,7 +70,7 @@ const answeredIn = async (scope: Scope, id: ApprovalId): Promise<SessionId | und
   return undefined;
 };
 
-const sessionOf = async (scope: Scope, id: ApprovalId): Promise<SessionId> => {
+const sessionOf = async (scope: LogAccess, id: ApprovalId): Promise<SessionId> => {
   for await (const approval of pendingApprovals(scope)) if (approval.id === id) return approval.session;
   const answered = await answeredIn(scope, id);
   if (answered) return answered;
@@ -83,7 +83,7 @@ const sessionOf = async (scope: Scope, id: ApprovalId): Promise<SessionId> => {
   );
 };
 
-export const approvalsOf = (scope: Scope): Approvals => {
+export const approvalsOf = (scope: WriteAccess & CallerAccess): Approvals => {
   const answer = async (id: string, given: z.input<typeof Answer>): Promise<SessionId> => {
     const approval = parseInput('the approval', ApprovalId, id);
     const session = await sessionOf(scope, approval);
@@ -101,7 +101,7 @@ const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: 
 
 /** One answer for good, kept by a key of the session: whoever gives the same again is told that it holds, whatever became of the call. */
 export const answerApproval = async (
-  scope: Scope,
+  scope: WriteAccess & CallerAccess,
   key: SessionKey,
   id: string,
   input: z.input<typeof Answer>,

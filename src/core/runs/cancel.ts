@@ -4,21 +4,21 @@ import type { Usage } from '../../schema/run.ts';
 import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
 import { type Decide, RunWriter } from '../engine/run-writer.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type FollowAccess, keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { endDrafts } from '../session/runs/end-run.ts';
 import { addUsage, forsakenChildren, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { runNotFound } from './run-not-found.ts';
 
-const usageOf = async (scope: Scope, key: SessionKey): Promise<Usage> => {
+const usageOf = async (scope: FollowAccess, key: SessionKey): Promise<Usage> => {
   let usage = noUsage;
   for await (const event of readEvents(scope, key)) usage = addUsage(usage, usageTold(event));
   return usage;
 };
 
 /** Closed, so that nothing is asked of it any more that was on the way. */
-const endChild = async (scope: Scope, key: SessionKey): Promise<Usage> => {
+const endChild = async (scope: WriteAccess & FollowAccess, key: SessionKey): Promise<Usage> => {
   await cancelRuns(scope, key, ({ run, queue }) => [...(run ? [run.id] : []), ...queue.map((input) => input.run)]);
   await execute(scope, key, async ({ status }) =>
     status === 'closed' || status === 'archived'
@@ -30,7 +30,7 @@ const endChild = async (scope: Scope, key: SessionKey): Promise<Usage> => {
 
 /** Ends those who work for calls that are over. After a crash anywhere the log still names those that are left. */
 export const endChildren = async (
-  scope: Scope,
+  scope: WriteAccess & FollowAccess,
   key: SessionKey,
   write: (decide: Decide) => Promise<unknown>,
 ): Promise<void> => {
@@ -46,7 +46,7 @@ export const endChildren = async (
 };
 
 const cancelRuns = async (
-  scope: Scope,
+  scope: WriteAccess & FollowAccess,
   key: SessionKey,
   which: (fold: SessionFold) => readonly RunId[],
 ): Promise<void> => {
@@ -64,7 +64,11 @@ const cancelRuns = async (
 };
 
 /** Stops it at once: whoever is at work on it is fenced before this returns, and the log is whole. Without a run: the one under way, if any. */
-export const cancelRun = async (scope: Scope, key: SessionKey, wanted?: RunId): Promise<RunId | undefined> => {
+export const cancelRun = async (
+  scope: WriteAccess & FollowAccess,
+  key: SessionKey,
+  wanted?: RunId,
+): Promise<RunId | undefined> => {
   let cancelled: RunId | undefined;
   await cancelRuns(scope, key, ({ run, queue }) => {
     cancelled = wanted ?? run?.id;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
 import { Holder } from '../../schema/lifecycle.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { pauseChildren, resumeChildren } from './pause.ts';
@@ -10,7 +10,7 @@ import { pauseChildren, resumeChildren } from './pause.ts';
 const Options = z.strictObject({ to: Holder, reason: Text.max(2000).optional() });
 
 /** Whoever is at work is fenced; the run waits and goes on when the session is given back, and with it those who work for it. */
-export const handOver = async (scope: Scope, key: SessionKey, input: z.input<typeof Options>): Promise<void> => {
+export const handOver = async (scope: WriteAccess, key: SessionKey, input: z.input<typeof Options>): Promise<void> => {
   const { to, reason } = parseInput('the handoff', Options, input);
   const { status, holder } = await scope.folds.head(key);
   if (holder === 'agent' && to === 'human') await pauseChildren(scope, key, reason);

@@ -1,13 +1,13 @@
 import type { Limits } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type AgentAccess, keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { agentName } from '../session/agent.ts';
 import { budgetOfChild } from '../session/runs/budget.ts';
 
 /** Sets what a session may use, and with it what is left for those who work for it. */
 export const limitSession = async (
-  scope: Scope,
+  scope: WriteAccess & AgentAccess,
   key: SessionKey,
   limits: Limits,
   reason?: string | undefined,

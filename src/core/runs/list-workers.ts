@@ -1,5 +1,5 @@
 import type { SessionId } from '../../schema/ids.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { WorkerAccess } from '../engine/scope.ts';
 
 /** A worker that was heard of lately, as a workspace sees it. */
 export interface WorkerInfo {
@@ -25,7 +25,7 @@ export interface WorkerInfo {
 }
 
 /** Those that work for the workspace. What they have of others, and where, is the business of whoever runs the program. */
-export const listWorkers = async ({ queue, workspace, caller }: Scope): Promise<readonly WorkerInfo[]> => {
+export const listWorkers = async ({ queue, workspace, caller }: WorkerAccess): Promise<readonly WorkerInfo[]> => {
   const isProgram = caller.key === undefined;
   const all = (await queue.workers()).filter((each) => each.workspace === undefined || each.workspace === workspace);
   return all.map((each) => {

@@ -4,7 +4,7 @@ import { Text } from '../../schema/json.ts';
 import { readEvents } from '../engine/events.ts';
 import { type CommandSource, execute } from '../engine/execute.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type FollowAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -16,14 +16,14 @@ const Options = z.strictObject({
 });
 export type PauseOptions = z.input<typeof Options>;
 
-const settled = async (scope: Scope, key: SessionKey, after: number, signal: AbortSignal): Promise<void> => {
+const settled = async (scope: FollowAccess, key: SessionKey, after: number, signal: AbortSignal): Promise<void> => {
   for await (const { type } of readEvents(scope, key, { after, follow: true, signal })) {
     if (type === 'session.paused' || type === 'session.resumed') return;
   }
 };
 
 const eachChild = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   work: (child: SessionKey) => Promise<unknown>,
 ): Promise<void> => {
@@ -35,14 +35,14 @@ const hasWork = ({ status, run, queue }: SessionFold): boolean =>
   status === 'open' || (status === 'active' && (run !== undefined || queue.length > 0));
 
 /** At their next safe point, with all who work for them in turn. */
-export const pauseChildren = (scope: Scope, key: SessionKey, reason?: string): Promise<void> =>
+export const pauseChildren = (scope: WriteAccess, key: SessionKey, reason?: string): Promise<void> =>
   eachChild(scope, key, (child) =>
     askToPause(scope, child, reason, async (fold) => (hasWork(fold) ? { type: 'pause', reason } : undefined)),
   );
 
 /** Children first, so that a pause that was cut short can be asked for again; and again those that were opened meanwhile. */
 const askToPause = async (
-  scope: Scope,
+  scope: WriteAccess,
   key: SessionKey,
   reason: string | undefined,
   asked: CommandSource,
@@ -53,7 +53,7 @@ const askToPause = async (
   return event;
 };
 
-const interrupt = async (scope: Scope, key: SessionKey, reason?: string): Promise<void> => {
+const interrupt = async (scope: WriteAccess, key: SessionKey, reason?: string): Promise<void> => {
   await eachChild(scope, key, (child) => interrupt(scope, child, reason));
   await new RunWriter(scope, key).claim((fold) =>
     fold.status === 'pausing'
@@ -63,7 +63,11 @@ const interrupt = async (scope: Scope, key: SessionKey, reason?: string): Promis
 };
 
 /** A run and those who work for it come to rest at their next safe point; when that takes longer than it may, whoever is at work is fenced. */
-export const pauseSession = async (scope: Scope, key: SessionKey, options: PauseOptions = {}): Promise<void> => {
+export const pauseSession = async (
+  scope: WriteAccess & FollowAccess,
+  key: SessionKey,
+  options: PauseOptions = {},
+): Promise<void> => {
   const { reason, withinMs } = parseInput('the pause', Options, options);
   const event = await askToPause(scope, key, reason, { type: 'pause', reason });
   if (event?.type !== 'session.pausing' || withinMs === undefined) return;
@@ -71,16 +75,17 @@ export const pauseSession = async (scope: Scope, key: SessionKey, options: Pause
   await interrupt(scope, key, reason);
 };
 
-const letGoOn = async (scope: Scope, key: SessionKey, asked: CommandSource): Promise<void> => {
+const letGoOn = async (scope: WriteAccess, key: SessionKey, asked: CommandSource): Promise<void> => {
   const { status, holder } = await scope.folds.head(key);
   if (lifecycle[status].resume && holder === 'agent') await resumeChildren(scope, key);
   await execute(scope, key, asked);
 };
 
-export const resumeChildren = (scope: Scope, key: SessionKey): Promise<void> =>
+export const resumeChildren = (scope: WriteAccess, key: SessionKey): Promise<void> =>
   eachChild(scope, key, (child) =>
     letGoOn(scope, child, async ({ status }) => (lifecycle[status].resume ? { type: 'resume' } : undefined)),
   );
 
 /** With those who work for it, unless a person has it. */
-export const resumeSession = (scope: Scope, key: SessionKey): Promise<void> => letGoOn(scope, key, { type: 'resume' });
+export const resumeSession = (scope: WriteAccess, key: SessionKey): Promise<void> =>
+  letGoOn(scope, key, { type: 'resume' });

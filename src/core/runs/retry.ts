@@ -5,11 +5,11 @@ import type { Message } from '../../schema/message.ts';
 import { readTurns } from '../context/transcript.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { CallerAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { cancelledBy, type Rewind } from '../sessions/rewind.ts';
-import { type Run, runHandle } from './runs.ts';
+import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
 /** A turn that is tried again: what was asked, and the run that answers it where the session's agent does so. */
 export interface Retry extends Rewind {
@@ -27,7 +27,11 @@ const nothingAsked = (key: SessionKey, turn: number): PerdureError =>
 const Options = z.strictObject({ turn: z.int().positive() });
 
 /** Goes back to before a turn and asks the same again, as a new turn that says which one it tries again. */
-export const retryTurn = async (scope: Scope, key: SessionKey, options: z.input<typeof Options>): Promise<Retry> => {
+export const retryTurn = async (
+  scope: RunHandleAccess & CallerAccess,
+  key: SessionKey,
+  options: z.input<typeof Options>,
+): Promise<Retry> => {
   const { turn } = parseInput('the retry', Options, options);
   const head = await scope.folds.outline(key);
   await resolvePoint(scope.store, key, head, { turn });

@@ -8,7 +8,7 @@ import type { Json } from '../../schema/json.ts';
 import { type RunStatus, runEnds, type Usage, type WaitReason } from '../../schema/run.ts';
 import { Following, readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FollowAccess, HandleAccess, WorkerAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -71,7 +71,7 @@ export const hasEnded = ({ status }: RunResult | RunUnderWay): boolean => ends.h
 
 /** How a run stands now, and again after everything that happens. Its end is the last. */
 export async function* runStandings(
-  scope: Scope,
+  scope: FollowAccess,
   key: SessionKey,
   { id, admittedAt }: AdmittedRun,
   signal?: AbortSignal,
@@ -93,7 +93,9 @@ export async function* runStandings(
   }
 }
 
-export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run => {
+export type RunHandleAccess = WriteAccess & FollowAccess & WorkerAccess & HandleAccess;
+
+export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: AdmittedRun): Run => {
   const { id, admittedAt } = run;
   /** Read from the admission on, wherever its reader is: that tells where the input went, and whether the run is over. */
   async function* eventsAfter(after: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void, void> {

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { listOf } from '../../schema/bounded.ts';
-import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import { isPerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { CallerAccess, FollowAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { cancelRun } from './cancel.ts';
-import { type AdmittedRun, type Run, runHandle } from './runs.ts';
+import { type AdmittedRun, type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
 /** Text, or parts: text and files with their bytes as base64. */
 export type SendInput = string | readonly z.input<typeof UserPart>[];
@@ -45,15 +45,8 @@ type Admission = z.output<typeof Options>;
 const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
 
-const noAgent = (key: SessionKey): PerdureError =>
-  new PerdureError(
-    'AGENT_INVALID',
-    `${key.session} has no agent that could answer: open it with one, or bind one; a loop of your own uses append`,
-    { details: { ...key } },
-  );
-
 /** What is under way when the input is admitted, and nothing that came after it: repeated by its key, it may have had its turn. */
-const interrupt = async (scope: Scope, key: SessionKey, admitted: RunId): Promise<void> => {
+const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);
   if (!run || !queue.some((input) => input.run === admitted)) return;
   await cancelRun(scope, key, run.id).catch((error) => {
@@ -63,14 +56,12 @@ const interrupt = async (scope: Scope, key: SessionKey, admitted: RunId): Promis
 
 /** Stores the input and makes the run that will answer it, in one: what is acknowledged here will be worked on. */
 export const admitInput = async (
-  scope: Scope,
+  scope: WriteAccess & FollowAccess & CallerAccess,
   key: SessionKey,
   input: SendInput,
   { idempotencyKey, policy = defaultPolicy, notBefore }: Admission = {},
 ): Promise<AdmittedRun> => {
   const content = contentOf(input);
-  const fold = await scope.folds.head(key);
-  if (!fold.bound) throw noAgent(key);
   const now = scope.clock.now();
   const message: Message = { id: newId('msg', now), role: 'user', content };
   const [event] = await execute(
@@ -96,7 +87,7 @@ export const admitInput = async (
 
 /** The same for callers, who follow the run, and whose keys are not the runtime's own. */
 export const sendInput = async (
-  scope: Scope,
+  scope: RunHandleAccess & CallerAccess,
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},

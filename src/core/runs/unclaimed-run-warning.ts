@@ -1,11 +1,15 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { RunId } from '../../schema/ids.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FollowAccess, LogAccess, WorkerAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { listWorkers } from './list-workers.ts';
 
 /** The agent that no worker holds, where the run has not begun for that alone. */
-const lackedAgent = async (scope: Scope, key: SessionKey, run: RunId): Promise<string | undefined> => {
+const lackedAgent = async (
+  scope: LogAccess & WorkerAccess,
+  key: SessionKey,
+  run: RunId,
+): Promise<string | undefined> => {
   const { queue, run: atWork, agent, status, holder } = await scope.folds.outline(key);
   const input = queue.find((each) => each.run === run);
   if (!agent || !input || input.notBefore !== undefined || atWork) return undefined;
@@ -16,7 +20,7 @@ const lackedAgent = async (scope: Scope, key: SessionKey, run: RunId): Promise<s
 };
 
 /** Without a worker a run waits without end, and silently: the program that waits for it is told, once. Gives how to give up on that. */
-export const warnWhileUnclaimed = (scope: Scope, key: SessionKey, run: RunId): (() => void) => {
+export const warnWhileUnclaimed = (scope: FollowAccess & WorkerAccess, key: SessionKey, run: RunId): (() => void) => {
   if (scope.caller.key !== undefined) return () => {};
   const tell = async (): Promise<void> => {
     const agent = await lackedAgent(scope, key, run);

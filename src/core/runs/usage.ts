@@ -1,6 +1,6 @@
 import type { SessionId } from '../../schema/ids.ts';
 import type { Limits, Spent } from '../../schema/run.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 
@@ -12,7 +12,7 @@ export interface SessionUsage {
   readonly limits: Limits;
 }
 
-export const usageOf = async (scope: Scope, key: SessionKey): Promise<SessionUsage> => {
+export const usageOf = async (scope: LogAccess, key: SessionKey): Promise<SessionUsage> => {
   const { agent, spent, limits } = await scope.folds.outline(key);
   return {
     session: key.session,
@@ -23,7 +23,7 @@ export const usageOf = async (scope: Scope, key: SessionKey): Promise<SessionUsa
 };
 
 /** The session alone, where its log cannot be read: that of the others can. */
-export const usageUnlessDamaged = async (scope: Scope, key: SessionKey): Promise<SessionUsage | SessionId> => {
+export const usageUnlessDamaged = async (scope: LogAccess, key: SessionKey): Promise<SessionUsage | SessionId> => {
   try {
     return await usageOf(scope, key);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Actor, RunId } from '../../schema/ids.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { QueuedInput } from '../session/runs/run-fold.ts';
 
@@ -14,7 +14,7 @@ export interface WaitingInput {
   readonly notBefore?: number | undefined;
 }
 
-export const waitingInputs = async (scope: Scope, key: SessionKey): Promise<readonly WaitingInput[]> => {
+export const waitingInputs = async (scope: LogAccess, key: SessionKey): Promise<readonly WaitingInput[]> => {
   const { queue } = await scope.folds.outline(key);
   return queue.map(({ run, seq, by, policy, notBefore }) => ({
     run,

@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
-import type { Scope } from '../engine/scope.ts';
 import type { Effects } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
+import type { Scope } from './scope.ts';
 
 export interface AgentInfo {
   readonly name: string;

@@ -9,7 +9,6 @@ import { membersOf } from '../access/members.ts';
 import { type Workspaces, workspacesOf } from '../access/workspaces.ts';
 import { readChanges } from '../engine/changes.ts';
 import type { RunningServices } from '../engine/running-services.ts';
-import type { Scope } from '../engine/scope.ts';
 import { collectGarbage } from '../maintenance/gc.ts';
 import { approvalsOf } from '../runs/approvals.ts';
 import { listWorkers } from '../runs/list-workers.ts';
@@ -22,6 +21,7 @@ import { webhooksOf } from '../webhooks/webhooks.ts';
 import { RunWorker, type Worker, type WorkerField } from '../worker/worker.ts';
 import { agentsOf } from './agents.ts';
 import { permissionFor, type Verb } from './permissions.ts';
+import type { Scope } from './scope.ts';
 import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import { type ScopeOptions, scopesOn } from './scopes.ts';
 import { sessionsOf } from './sessions.ts';
@@ -55,6 +55,7 @@ const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
 export const identitiesOn = (options: IdentityOptions): Identities => {
   const { store, clock, data, closing, onWarning } = options;
   const scopes = scopesOn(options);
+  const { calls } = scopes;
   const postRules = { ...defaultPostRules, ...options.postRules };
   const webhookScope = (scope: Scope): WebhookScope => ({
     ...scope,
@@ -100,10 +101,12 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       };
     },
     worker: (workerOptions) => workerFor({ scopeOf: workerScope }, workerOptions),
-    workspaces: scopes.underWay.of({
-      ...workspaces,
-      add: (id) => program().audited('workspaces.add', id, () => workspaces.add(id)),
-    }),
+    workspaces: {
+      add: (id) => calls.count(program().audited('workspaces.add', id, () => workspaces.add(id))),
+      list: () => calls.count(workspaces.list()),
+      get: (id) => calls.count(workspaces.get(id)),
+      withWebhooks: () => calls.count(workspaces.withWebhooks()),
+    },
     makeMasterKey: () => program().audited('vault.makeMasterKey', undefined, () => scopes.vaults.makeMasterKey()),
     rotateMasterKey: (newKey) =>
       program().audited('vault.rotateMasterKey', undefined, () => scopes.vaults.rotateMasterKey(newKey)),

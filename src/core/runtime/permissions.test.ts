@@ -6,6 +6,7 @@ import { MemberId } from '../../schema/ids.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import { CallsUnderWay } from '../access/calls-under-way.ts';
 import { guardWith, type Permission } from '../access/guard.ts';
 import { permissionFor, permissions, type Verb } from './permissions.ts';
 
@@ -124,9 +125,9 @@ describe('permissions', () => {
   });
 
   test('[ROLE1] a method that the table does not know is never given out', () => {
-    const guard = guardWith(permissions, { member: MemberId.parse('ann'), role: 'admin' }, (_verb, _target, work) =>
-      work(),
-    );
+    const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
+    const calls = new CallsUnderWay(new AbortController().signal);
+    const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
     expect(() => guard('run', { shout: () => 'a' }).shout).toThrow('run.shout has no permission');
     expect(() => guard('shouts', { shout: () => 'a' }).shout).toThrow('shouts.shout has no permission');
     class Crier {
@@ -135,6 +136,23 @@ describe('permissions', () => {
       }
     }
     expect(() => guard('run', new Crier()).shout).toThrow('run.shout has no permission');
+  });
+
+  test('[ST3] a call through a guarded handle is under way until it has ended', async () => {
+    const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
+    const calls = new CallsUnderWay(new AbortController().signal);
+    const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const order: string[] = [];
+    const call = guard('sessions', { list: () => promise })
+      .list()
+      .then(() => order.push('call'));
+    const settled = calls.settle().then(() => order.push('settled'));
+    await new Promise(setImmediate);
+    expect(order).toEqual([]);
+    resolve();
+    await Promise.all([call, settled]);
+    expect(order).toEqual(['call', 'settled']);
   });
 
   test('[ROLE1] reading takes a viewer, changing a member, all that is of a whole workspace an admin', () => {

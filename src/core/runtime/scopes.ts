@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import { memberActor } from '../../schema/ids.ts';
 import { auditTrail } from '../access/audit.ts';
+import { CallsUnderWay } from '../access/calls-under-way.ts';
 import { guardWith } from '../access/guard.ts';
 import { type Identity, ParsedIdentity } from '../access/identity.ts';
 import { Previews } from '../engine/previews.ts';
-import type { Scope, Timing } from '../engine/scope.ts';
+import type { Timing } from '../engine/scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from '../engine/session-folds.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
@@ -18,8 +19,8 @@ import { parseInput } from '../session/events/event-codec.ts';
 import type { Secret } from '../session/redaction/redact.ts';
 import type { MasterKeySource } from '../vault/master-key.ts';
 import { Vaults } from '../vault/vaults.ts';
-import { CallsUnderWay } from './calls-under-way.ts';
 import { permissions } from './permissions.ts';
+import type { Scope } from './scope.ts';
 
 export const Timings = z.strictObject({
   modelBackoffMs: z.number().nonnegative().default(1000),
@@ -59,7 +60,7 @@ export interface Scopes {
   readonly agents: ReadonlyMap<string, Agent>;
   readonly vaults: Vaults;
   /** Of all handles that were given out. */
-  readonly underWay: CallsUnderWay;
+  readonly calls: CallsUnderWay;
   /** Waits for the calls under way, and for what is being written beside them. */
   settle(): Promise<void>;
 }
@@ -89,7 +90,7 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
   const { snapshots, timing } = settingsOf(options);
   const folds = new SessionFolds(store, snapshots, onWarning);
   const worktrees = new Worktrees();
-  const underWay = new CallsUnderWay(closing);
+  const calls = new CallsUnderWay(closing);
   const shared = {
     store,
     queue: store,
@@ -120,7 +121,6 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     const { member, role } = caller;
     const workspaceSecrets = vaults.secretsOf(workspace);
     const audited = auditTrail({ ...shared, workspace, caller, secrets: workspaceSecrets });
-    const guard = guardWith(permissions, caller, audited);
     return {
       ...shared,
       blobs: blobsOf(store, workspace),
@@ -131,16 +131,16 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
       requester: { role, profile },
       caller,
       audited,
-      give: (name, handle) => underWay.of(guard(name, handle)),
+      give: guardWith(permissions, caller, audited, calls),
     };
   };
   return {
     of: scopeOf,
     agents,
     vaults,
-    underWay,
+    calls,
     settle: async () => {
-      await underWay.settle();
+      await calls.settle();
       await folds.settle();
       await worktrees.stop();
     },

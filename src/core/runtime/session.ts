@@ -22,7 +22,7 @@ import { leaveFolder } from '../engine/open-files.ts';
 import type { DiffPlace } from '../engine/places.ts';
 import { resolvePoint } from '../engine/points.ts';
 import type { Preview } from '../engine/preview.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
 import type { CallRecord } from '../ports/store.ts';
@@ -63,6 +63,7 @@ import {
   wrapTools,
 } from '../tracking/wrap-tools.ts';
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
+import type { Scope } from './scope.ts';
 
 /** Of one append: who has more appends again, and others have their turn in between. */
 export const maxMessages = 1000;

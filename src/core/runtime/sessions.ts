@@ -7,13 +7,14 @@ import type { SessionSummary } from '../../schema/summary.ts';
 import type { ImportOptions } from '../bundles/import-bundle.ts';
 import { importBundle } from '../bundles/import-bundle.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { CallRecord, Imported, ListQuery } from '../ports/store.ts';
 import { type SessionUsage, usageUnlessDamaged } from '../runs/usage.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { type OpenOptions, openSession } from '../sessions/open-session.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from '../state/commits.ts';
+import type { Scope } from './scope.ts';
 import { type Session, sessionHandle } from './session.ts';
 
 const ListOptions = z.strictObject({

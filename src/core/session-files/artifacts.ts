@@ -4,7 +4,7 @@ import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { Text } from '../../schema/json.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, HandleAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { contentBytes } from '../files/content-bytes.ts';
 import { newArtifact } from '../files/new-artifact.ts';
 import { readContent, treeReader } from '../files/read-tree.ts';
@@ -43,7 +43,7 @@ const isContent = (content: unknown): content is Uint8Array | string =>
   typeof content === 'string' || content instanceof Uint8Array;
 
 /** The content of a file, and where it stands. */
-const fileContent = async (scope: Scope, key: SessionKey, ref: unknown) => {
+const fileContent = async (scope: LogAccess & FilesAccess, key: SessionKey, ref: unknown) => {
   const place = parseFilePath(parseInput('the content', FileRef, ref).path);
   const { hash } = await fileAt(treeReader(scope.blobs), await treeAt(scope, key, {}), place);
   return { bytes: await readContent(scope.blobs, hash), path: place.path };
@@ -53,7 +53,7 @@ const isSame = (kept: Artifact | undefined, { mediaType, blob, path }: PayloadOf
   kept?.blob === blob && kept.mediaType === mediaType && kept.path === path;
 
 const keepArtifact = async (
-  scope: Scope,
+  scope: WriteAccess & FilesAccess,
   key: SessionKey,
   name: string,
   content: unknown,
@@ -75,12 +75,12 @@ const keepArtifact = async (
   return event ? artifactOf(event as SessionEvent<'artifact.kept'>) : kept!;
 };
 
-const artifactsOf = async (scope: Scope, key: SessionKey): Promise<readonly Artifact[]> =>
+const artifactsOf = async (scope: LogAccess, key: SessionKey): Promise<readonly Artifact[]> =>
   Object.values((await scope.folds.outline(key)).artifacts).sort((a, b) => (a.name < b.name ? -1 : 1));
 
 const shownNames = 5;
 
-const readArtifact = async (scope: Scope, key: SessionKey, name: string): Promise<Uint8Array> => {
+const readArtifact = async (scope: LogAccess & FilesAccess, key: SessionKey, name: string): Promise<Uint8Array> => {
   const wanted = parseInput('the name', Text, name);
   const all = await artifactsOf(scope, key);
   const artifact = all.find((each) => each.name === wanted);
@@ -90,7 +90,7 @@ const readArtifact = async (scope: Scope, key: SessionKey, name: string): Promis
   throw new PerdureError('FILE_NOT_FOUND', `there is no artifact ${wanted}: ${there}`, { details: { name: wanted } });
 };
 
-export const sessionArtifacts = (scope: Scope, key: SessionKey): SessionArtifacts =>
+export const sessionArtifacts = (scope: WriteAccess & FilesAccess & HandleAccess, key: SessionKey): SessionArtifacts =>
   scope.give<SessionArtifacts>('artifacts', {
     keep: (name, content, options) => keepArtifact(scope, key, name, content, options),
     list: () => artifactsOf(scope, key),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, LogAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import { writeDecision } from '../engine/session-writer.ts';
 import { makePlace, placeHere, type WorktreePlace } from '../files/disk/place.ts';
 import { tryLock } from '../files/disk/place-lock.ts';
@@ -13,7 +13,7 @@ import { type FilesWriter, RunFiles } from './run-files.ts';
 const lookMs = 50;
 
 /** Tells of a person's folder while no run does. */
-const outsideWriter = (scope: Scope, key: SessionKey): FilesWriter => {
+const outsideWriter = (scope: WriteAccess, key: SessionKey): FilesWriter => {
   const fold = () => scope.folds.head(key);
   const decide: FilesWriter['decide'] = async (decideOn) => {
     const { events } = await writeDecision(scope, key, {
@@ -29,7 +29,11 @@ const isAtWork = ({ run, status }: SessionFold): boolean =>
   run !== undefined && run.waitingFor === undefined && status !== 'paused';
 
 /** Of the folder, unless a run is at work there or has begun meanwhile. */
-const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace): Promise<Disposable | undefined> => {
+const lockWhileIdle = async (
+  scope: LogAccess,
+  key: SessionKey,
+  place: WorktreePlace,
+): Promise<Disposable | undefined> => {
   await makePlace(place);
   while (!isAtWork(await scope.folds.head(key))) {
     const lock = await tryLock(place);
@@ -40,7 +44,10 @@ const lockWhileIdle = async (scope: Scope, key: SessionKey, place: WorktreePlace
 };
 
 /** Makes a person's folder on this machine what the log says, and the log tell what the person did; not while a run does both. */
-export const bringBoundFolder = async (scope: Scope, key: SessionKey): Promise<void> => {
+export const bringBoundFolder = async (
+  scope: WriteAccess & WorktreeAccess & AgentAccess,
+  key: SessionKey,
+): Promise<void> => {
   const fold = await scope.folds.head(key);
   if (!statusesThatAllow('commit').includes(fold.status)) return;
   const place = await placeHere(scope.data, key, fold.boundTo);

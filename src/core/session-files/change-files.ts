@@ -4,7 +4,7 @@ import { CallersKey } from '../../schema/idempotency-key.ts';
 import { Text } from '../../schema/json.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, FilesAccess, WriteAccess } from '../engine/scope.ts';
 import { type ReadTree, treeReader } from '../files/read-tree.ts';
 import { treeOf } from '../files/tree.ts';
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
@@ -37,7 +37,7 @@ const snapshotSeq = (events: readonly SessionEvent[]): number | undefined =>
 
 /** Makes the files of a session others, on what they are then: the edit is asked again when they have changed meanwhile. */
 export const changeFiles = async (
-  scope: Scope,
+  scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,
   { why, origin, idempotencyKey, body }: About,
   edit: (read: ReadTree, root: BlobHash, fold: SessionFold) => Promise<FilesEdit | undefined>,

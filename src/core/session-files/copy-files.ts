@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { overlayBlobs } from '../files/overlay-blobs.ts';
 import { treeReader } from '../files/read-tree.ts';
 import { emptyTree } from '../files/tree.ts';
@@ -52,7 +52,7 @@ interface Part {
 }
 
 /** Of a tree, only what stands at a path, at that path. */
-const partOf = async (scope: Scope, root: BlobHash, path: string | undefined): Promise<Part> => {
+const partOf = async (scope: FilesAccess, root: BlobHash, path: string | undefined): Promise<Part> => {
   if (path === undefined) return { root, trees: [] };
   const place = parseFilePath(path);
   const read = treeReader(scope.blobs);
@@ -61,7 +61,7 @@ const partOf = async (scope: Scope, root: BlobHash, path: string | undefined): P
 
 /** Writes the files of a point, or what is at a path of them, into a folder that is new or empty. Nothing else is touched, the store neither. */
 export const copyFiles = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   to: string,
   options: ListOptions = {},

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChangedFile, State } from '../../schema/state.ts';
 import { pointerOf } from '../../schema/state.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -48,7 +48,7 @@ type Change = Pick<ChangedFile, 'change' | 'from'>;
 
 /** As the state told it. */
 const toldChange = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   path: string,
   { delta, seq }: CommitRecord,
@@ -63,7 +63,7 @@ const toldChange = async (
 
 /** As the snapshots before and after tell it. */
 const foundChange = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   { path, segments }: FilePath,
   { seq }: CommitRecord,
@@ -81,13 +81,18 @@ const foundChange = async (
 };
 
 /** A revert gives back what the state told: what became of the files, only the snapshot that came with it tells. */
-const revertedChange = async (scope: Scope, key: SessionKey, place: FilePath, commit: CommitRecord) => {
+const revertedChange = async (
+  scope: LogAccess & FilesAccess,
+  key: SessionKey,
+  place: FilePath,
+  commit: CommitRecord,
+) => {
   const { files } = await scope.folds.at(key, commit.seq);
   return files?.seq === commit.seq - 1 ? foundChange(scope, key, place, commit) : undefined;
 };
 
 const changeOf = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   place: FilePath,
   commit: CommitRecord,
@@ -102,7 +107,7 @@ const changeOf = async (
 
 /** The changes of one path before an event, newest first. */
 async function* versionsOf(
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   place: FilePath,
   window: { readonly includeRewound: boolean; readonly before: number },
@@ -119,7 +124,7 @@ async function* versionsOf(
 
 /** What became of a file, newest first, under the names that it had. */
 export const historyOf = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   input: string,
   options: HistoryOptions = {},

@@ -1,5 +1,5 @@
 import type { PayloadOf } from '../../schema/event.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess } from '../engine/scope.ts';
 import { changedFiles } from '../files/changes.ts';
 import { mergeTrees } from '../files/merge-trees.ts';
 import { treeReader } from '../files/read-tree.ts';
@@ -28,7 +28,7 @@ interface Joining {
 
 /** Two trees that come from one, as one that is in the store. Where both changed a path, ours stays and theirs is named. */
 export const joinFiles = async (
-  { blobs, worktrees }: Scope,
+  { blobs, worktrees }: FilesAccess,
   { base, ours, theirs, on }: Joining,
 ): Promise<JoinedFiles> => {
   const { root: tree, trees, conflicts } = await mergeTrees(treeReader(blobs), base, ours, theirs);

@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
 import { Point } from '../../schema/point.ts';
 import { resolvePoint } from '../engine/points.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { listTree, readContent, treeReader } from '../files/read-tree.ts';
 import { type TreeEntry, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
@@ -31,7 +31,7 @@ export type ListOptions = z.input<typeof ListOptions>;
 /** A few small trees can stand for more paths than there are disks. */
 const maxListed = 1_000_000;
 
-const treeSetAside = async (scope: Scope, key: SessionKey, seq: number): Promise<BlobHash> => {
+const treeSetAside = async (scope: LogAccess, key: SessionKey, seq: number): Promise<BlobHash> => {
   const [stored] = await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
   const event = stored && decodeEvent(key.workspace, stored);
   if (event?.type === 'files.conflicted') return event.payload.tree;
@@ -45,7 +45,7 @@ const treeSetAside = async (scope: Scope, key: SessionKey, seq: number): Promise
 };
 
 export const treeAt = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { at, setAside }: z.infer<typeof ReadOptions>,
 ): Promise<BlobHash> => {
@@ -57,7 +57,7 @@ export const treeAt = async (
 
 /** Everything in the order of names, a folder before what it holds. */
 export const listFiles = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   options: ListOptions = {},
 ): Promise<readonly ListedFile[]> => {
@@ -78,7 +78,7 @@ export const listFiles = async (
 };
 
 export const readFile = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   path: string,
   options: ReadOptions = {},

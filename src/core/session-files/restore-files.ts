@@ -3,7 +3,7 @@ import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
 import { type DiffPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, FilesAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import { changedFiles, type FileChange } from '../files/changes.ts';
 import { overlayBlobs } from '../files/overlay-blobs.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
@@ -43,7 +43,7 @@ interface Made {
 
 /** One tree, with what another has at some paths. */
 const withPathsOf = async (
-  scope: Scope,
+  scope: FilesAccess,
   root: BlobHash,
   wanted: BlobHash,
   paths: readonly FilePath[],
@@ -70,7 +70,7 @@ const withPathsOf = async (
 
 /** The files become those of a place; or tells how they would. What a person did in a folder of their own is in the log before it changes. */
 export const restoreFiles = async (
-  scope: Scope,
+  scope: WriteAccess & WorktreeAccess & AgentAccess,
   key: SessionKey,
   to: DiffPlace,
   options: RestoreFilesOptions = {},

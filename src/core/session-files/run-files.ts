@@ -5,7 +5,7 @@ import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
 import { retryConflicts } from '../engine/conflict-retry.ts';
 import { bindTo } from '../engine/open-files.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, LogAccess, WorktreeAccess } from '../engine/scope.ts';
 import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
 import { type Mark, makePlace, newWorktree, readMark, type WorktreePlace, writeMark } from '../files/disk/place.ts';
 import { lockPlace } from '../files/disk/place-lock.ts';
@@ -65,7 +65,7 @@ export interface Preparation {
 }
 
 interface Parts {
-  readonly scope: Scope;
+  readonly scope: LogAccess & WorktreeAccess & AgentAccess;
   readonly writer: FilesWriter;
   readonly place: WorktreePlace;
   /** Absent while none is at work. */

@@ -1,5 +1,5 @@
 import type { DiffPlace } from '../engine/places.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, HandleAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import type { FileChange } from '../files/changes.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { changesOfFiles, diffFiles, type FilesDiff } from './compare-files.ts';
@@ -31,7 +31,10 @@ export interface SessionFiles {
   copyTo(folder: string, options?: ListOptions): Promise<CopiedFiles>;
 }
 
-export const sessionFiles = (scope: Scope, key: SessionKey): SessionFiles =>
+export const sessionFiles = (
+  scope: WriteAccess & WorktreeAccess & AgentAccess & HandleAccess,
+  key: SessionKey,
+): SessionFiles =>
   scope.give<SessionFiles>('files', {
     list: (options) => listFiles(scope, key, options),
     read: (path, options) => readFile(scope, key, path, options),

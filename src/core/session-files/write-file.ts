@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { ChangedFile } from '../../schema/state.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, FilesAccess, WriteAccess } from '../engine/scope.ts';
 import { contentBytes } from '../files/content-bytes.ts';
 import { ignoredInTree } from '../files/ignored-in-tree.ts';
 import { findEntry, listTree, type ReadTree } from '../files/read-tree.ts';
@@ -53,7 +53,7 @@ const refuseNonFile = (path: string, there: TreeEntry | undefined): void => {
 };
 
 /** A snapshot of the worktree would leave it out again. */
-const refuseIgnored = async (scope: Scope, read: ReadTree, root: BlobHash, path: string): Promise<void> => {
+const refuseIgnored = async (scope: FilesAccess, read: ReadTree, root: BlobHash, path: string): Promise<void> => {
   if (!(await ignoredInTree(root, read, scope.blobs)(path, false))) return;
   throw new PerdureError(
     'INVALID_INPUT',
@@ -69,7 +69,7 @@ const placed = async (read: ReadTree, root: BlobHash, { path, segments }: FilePa
 };
 
 /** A snapshot of the worktree would leave it out again, and nobody would know why. */
-const refuseSecret = async (scope: Scope, path: string, bytes: Uint8Array): Promise<void> => {
+const refuseSecret = async (scope: Pick<WriteAccess, 'secrets'>, path: string, bytes: Uint8Array): Promise<void> => {
   const redactor = await scope.secrets.redactor();
   if (redactor.bytes(bytes) === bytes && redactor.text(path) === path) return;
   throw new PerdureError(
@@ -80,7 +80,7 @@ const refuseSecret = async (scope: Scope, path: string, bytes: Uint8Array): Prom
 };
 
 export const writeFile = async (
-  scope: Scope,
+  scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,
   input: string,
   content: Uint8Array | string,
@@ -119,7 +119,7 @@ const deletions = async (read: ReadTree, path: string, there: TreeEntry): Promis
 
 /** A folder goes with all that it holds. */
 export const deleteFile = async (
-  scope: Scope,
+  scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,
   input: string,
   options: DeleteOptions = {},

@@ -167,3 +167,21 @@ describe('a decision', () => {
     );
   });
 });
+
+test('[RUN1] an input for a session without an agent is rejected, with what to do', () => {
+  const command: SessionCommand = {
+    type: 'admit',
+    input: { run: newId('run'), message, policy: 'queue', from: { role: 'member' } },
+  };
+  const agentless = state();
+  expect(failureOf(() => decide(agentless, command, actor, nothingSecret))).toMatchObject({
+    code: 'AGENT_INVALID',
+    message: expect.stringContaining('bind one'),
+    details: { session: agentless.session },
+  });
+  const bound = state({ bound: { agent: { name: 'coder', version: 1 }, schemaHash: '00'.repeat(32) } });
+  expect(decide(bound, command, actor, nothingSecret)).toMatchObject({
+    fact: true,
+    drafts: [{ type: 'input.admitted' }],
+  });
+});

@@ -120,6 +120,15 @@ const decideAppend = (
   return { drafts, command, fact };
 };
 
+const refuseWithoutAgent = ({ session, bound }: SessionFold): void => {
+  if (bound) return;
+  throw new PerdureError(
+    'AGENT_INVALID',
+    `${session} has no agent that could answer: open it with one, or bind one; a loop of your own uses append`,
+    { details: { session } },
+  );
+};
+
 const refuseWhileBusy = ({ session, run, queue }: SessionFold, now: number): void => {
   const first = run?.id ?? queue.find(({ notBefore = 0 }) => notBefore <= now)?.run;
   if (first === undefined) return;
@@ -176,7 +185,6 @@ const refuseOutdatedSummary = (
   );
 };
 
-/** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
 /** Inputs that wait are part of the fold, which every reader of the session holds. */
 const maxWaitingInputs = 1000;
 const maxWaitingChars = 64 * 1024 * 1024;
@@ -194,7 +202,15 @@ const refuseBeyondRoom = ({ session, queue }: SessionFold, input: PayloadOf<'inp
   );
 };
 
-const needsState: ReadonlySet<SessionCommand['type']> = new Set(['append', 'commit', 'compact', 'bind', 'files']);
+/** What goes on from the state needs one that is known; the rest is how to get away from one that is not. */
+const needsState: ReadonlySet<SessionCommand['type']> = new Set([
+  'append',
+  'admit',
+  'commit',
+  'compact',
+  'bind',
+  'files',
+]);
 
 /** Pure: the events that answer a command on this state, or a PerdureError that says why there are none. */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor, redactor: Redactor): Decision => {
@@ -205,6 +221,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'append':
       return decideAppend(state, command, actor);
     case 'admit': {
+      refuseWithoutAgent(state);
       if (command.whileIdleAt !== undefined) refuseWhileBusy(state, command.whileIdleAt);
       refuseBeyondRoom(state, command.input);
       const draft: EventDraft = {

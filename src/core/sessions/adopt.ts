@@ -5,7 +5,7 @@ import type { SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
 import type { Provenance } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type AgentAccess, type FilesAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import { treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitWithFiles } from '../session/decide-files.ts';
@@ -39,7 +39,7 @@ export type AdoptOptions = z.input<typeof Options>;
 
 /** Each entry as both had it where they last had the same. */
 const basesOf = async (
-  scope: Scope,
+  scope: LogAccess,
   [ours, theirs]: readonly [SessionKey, SessionKey],
   meetings: readonly MergeBase[],
   paths: readonly string[],
@@ -85,7 +85,7 @@ const refuseConflicts = ({ conflicts }: Merge, { conflicts: files }: MergedFiles
 };
 
 const differencesOf = async (
-  scope: Scope,
+  scope: LogAccess,
   [key, ours]: readonly [SessionKey, SessionFold],
   [branchKey, theirs]: readonly [SessionKey, SessionFold],
   meetings: readonly MergeBase[],
@@ -108,7 +108,7 @@ interface Adopted {
 
 /** What a branch has new, in its state and in its files, as one commit. */
 const adoptionOf = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess & AgentAccess,
   our: readonly [SessionKey, SessionFold],
   their: readonly [SessionKey, SessionFold],
   { onConflict, why }: z.infer<typeof Options>,
@@ -147,7 +147,7 @@ const adoptionOf = async (
 
 /** Takes over what a branch of the same family changed in its state and its files, as one commit, and reports where both had changed the same. */
 export const adoptBranch = async (
-  scope: Scope,
+  scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,
   branch: SessionId,
   options: AdoptOptions = {},

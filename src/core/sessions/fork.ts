@@ -5,7 +5,7 @@ import { Text } from '../../schema/json.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { resolvePoint } from '../engine/points.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -24,7 +24,11 @@ const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).opti
 >);
 
 /** Makes a child that goes on from a point. The past does not change, so nothing has to be decided twice. */
-export const forkSession = async (scope: Scope, key: SessionKey, options: ForkOptions = {}): Promise<SessionId> => {
+export const forkSession = async (
+  scope: WriteAccess,
+  key: SessionKey,
+  options: ForkOptions = {},
+): Promise<SessionId> => {
   const { at, title } = parseInput('the fork', Options, options);
   const head = await scope.folds.outline(key);
   const seq = await resolvePoint(scope.store, key, head, at);

@@ -1,5 +1,5 @@
 import type { SessionId } from '../../schema/ids.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type LogAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import type { AdoptionMark, SessionFold } from '../session/fold.ts';
@@ -13,7 +13,7 @@ export interface MergeBase {
 /** How much of the sequence of a session and of each of its ancestors is part of the session's own. */
 type Reach = ReadonlyMap<string, number>;
 
-const reachOf = async (scope: Scope, { session }: SessionKey): Promise<Reach> => {
+const reachOf = async (scope: LogAccess, { session }: SessionKey): Promise<Reach> => {
   const reach = new Map<string, number>();
   let seq = Number.POSITIVE_INFINITY;
   for (let next: SessionId | undefined = session; next; ) {
@@ -46,7 +46,7 @@ const adoptionsIn = ({ adopted }: SessionFold, reach: Reach): readonly { own: nu
 
 /** Where two sessions met, newest first: their adoptions of each other or of each other's ancestors, and where they parted. None for strangers. */
 export const mergeBases = async (
-  scope: Scope,
+  scope: LogAccess,
   [ourKey, ours]: readonly [SessionKey, SessionFold],
   [theirKey, theirs]: readonly [SessionKey, SessionFold],
 ): Promise<readonly MergeBase[]> => {

@@ -1,6 +1,6 @@
 import type { Json } from '../../schema/json.ts';
 import { type ChangedFile, type PatchOperation, pointerOf } from '../../schema/state.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { changedFiles } from '../files/changes.ts';
 import { commonTree } from '../files/common-tree.ts';
 import { mergeTrees } from '../files/merge-trees.ts';
@@ -24,7 +24,7 @@ export interface MergedFiles {
 
 /** The files of a session with what a branch changed since both were one. What they take is in the store. */
 export const mergeFiles = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   [ourKey, ours]: readonly [SessionKey, SessionFold],
   [theirKey, theirs]: readonly [SessionKey, SessionFold],
   meetings: readonly MergeBase[],

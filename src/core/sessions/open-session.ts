@@ -6,7 +6,7 @@ import { Limits } from '../../schema/run.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { appendRefusal } from '../engine/append-refusal.ts';
 import { FilesOption, openedFiles } from '../engine/open-files.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type ModelAccess, type WorktreeAccess, type WriteAccess } from '../engine/scope.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
 import { parseInput } from '../session/events/event-codec.ts';
@@ -40,7 +40,11 @@ const Options = Description.extend({
 /** The session that opens another for a call of its own. */
 type SessionCaller = Required<Pick<Opening, 'calledBy' | 'filesOf'>>;
 
-export const openSession = async (scope: Scope, input: OpenOptions, caller?: SessionCaller): Promise<SessionId> => {
+export const openSession = async (
+  scope: WriteAccess & WorktreeAccess & ModelAccess,
+  input: OpenOptions,
+  caller?: SessionCaller,
+): Promise<SessionId> => {
   const { agent, carryFrom, files, ...about } = parseInput('the session', Options, input);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
   if (agent?.model !== undefined) await scope.models(agent.model);

@@ -10,7 +10,7 @@ import {
   type StoredOperation,
 } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, FilesAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { treeOf } from '../files/tree.ts';
 import type { CommitQuery, SessionKey } from '../ports/store.ts';
 import type { CommitWithFiles, NewFiles } from '../session/decide-files.ts';
@@ -37,7 +37,7 @@ const withoutCounters = (commit: CommitRecord): CommitRecord => ({
   entries: commit.entries.filter((path) => !isToolCounter(path)),
 });
 
-const readCommit = async (scope: Scope, key: SessionKey, seq: number): Promise<CommitRecord | undefined> => {
+const readCommit = async (scope: LogAccess, key: SessionKey, seq: number): Promise<CommitRecord | undefined> => {
   const [stored] = seq > 0 ? await scope.store.read(key, { after: seq - 1, upTo: seq, limit: 1 }) : [];
   const event = stored && decodeEvent(key.workspace, stored);
   return event?.type === 'state.committed' ? withoutCounters(commitRecord(event)) : undefined;
@@ -59,7 +59,7 @@ const partnerOf = (entry: string): readonly string[] => [
 
 /** The live commits after another that touch one of its entries, newest first. */
 const commitsSince = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { live, seq: head }: SessionFold,
   { seq, entries }: CommitRecord,
@@ -151,7 +151,7 @@ const restoredProvenance = (
 
 /** The snapshot that came with a commit, as one of the same origin; the files of others are not theirs to take back. */
 const snapshotOf = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   { seq, origin }: CommitRecord,
 ): Promise<number | undefined> => {
@@ -163,7 +163,7 @@ const snapshotOf = async (
 
 /** The files without what came with a commit; undefined when none did. */
 const filesWithout = async (
-  scope: Scope,
+  scope: LogAccess & FilesAccess,
   key: SessionKey,
   fold: SessionFold,
   commit: CommitRecord,
@@ -193,7 +193,7 @@ export interface Reversal extends CommitRecord {
 
 /** Takes a commit back by its inverse. Refused where a later one touched the same, since taking this back would take that back too. */
 export const revertCommit = async (
-  scope: Scope,
+  scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,
   seq: number,
   options: RevertOptions = {},

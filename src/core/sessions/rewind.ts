@@ -5,7 +5,7 @@ import { Text } from '../../schema/json.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 
@@ -22,7 +22,7 @@ export type RewindOptions = z.input<typeof Options>;
 export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 
-export const rewindSession = async (scope: Scope, key: SessionKey, options: RewindOptions): Promise<Rewind> => {
+export const rewindSession = async (scope: WriteAccess, key: SessionKey, options: RewindOptions): Promise<Rewind> => {
   const { to, reason } = parseInput('the rewind', Options, options);
   const written = await execute(scope, key, async (head) => {
     const seq = await resolvePoint(scope.store, key, head, to);

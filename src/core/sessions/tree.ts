@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { FamilyMember, SessionKey } from '../ports/store.ts';
 import { ownAncestor, sessionDamaged } from '../session/events/session-damaged.ts';
@@ -41,7 +41,7 @@ const refuseTooDeep = (root: TreeNode, session: SessionId): void => {
 };
 
 /** The whole family that the session belongs to, from its root. */
-export const readTree = async (scope: Scope, key: SessionKey): Promise<TreeNode> => {
+export const readTree = async (scope: LogAccess, key: SessionKey): Promise<TreeNode> => {
   const family = new Map((await scope.store.family(key)).map((member) => [member.session, member]));
   if (!family.has(key.session)) throw sessionNotFound(key);
   const root = rootOf(family, key.session);

@@ -6,7 +6,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
 import { PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
@@ -46,7 +46,7 @@ const Patch = listOf(PatchOperation, { error: 'expected a function on a draft, o
 const parseChange = (change: Change): Change =>
   typeof change === 'function' ? change : parseInput('the patch', Patch, change);
 
-const sourcesOf = async (scope: Scope, key: SessionKey, seqs: readonly number[] | undefined) => {
+const sourcesOf = async (scope: LogAccess, key: SessionKey, seqs: readonly number[] | undefined) => {
   if (!seqs) return undefined;
   return Promise.all(
     seqs.map(async (seq) => {
@@ -82,7 +82,7 @@ const stateMoved = ({ session }: SessionKey): PerdureError =>
   });
 
 const run = async (
-  scope: Scope,
+  scope: WriteAccess & AgentAccess,
   key: SessionKey,
   asked: Omit<CommitCommand, 'type' | 'agents'>,
   onState?: string | undefined,
@@ -98,7 +98,7 @@ const run = async (
 
 /** Changes the typed state; undefined when nothing changed. Validated before it is appended: an invalid one changes nothing. */
 export const commitState = async (
-  scope: Scope,
+  scope: WriteAccess & AgentAccess,
   key: SessionKey,
   change: Change,
   input: CommitOptions = {},
@@ -118,7 +118,7 @@ const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });
 
 /** Says that entries can be relied on further than they were: a commit of its own that changes no value. */
 export const liftProvenance = async (
-  scope: Scope,
+  scope: WriteAccess & AgentAccess,
   key: SessionKey,
   path: string | readonly string[],
   input: z.input<typeof Lift>,

@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { indexedPrefix } from '../../schema/path-pattern.ts';
 import { firstLiveTurn } from '../engine/points.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import type { CallQuery, CallRecord, CommitQuery, EventRanges, SessionKey } from '../ports/store.ts';
 import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -22,7 +22,7 @@ const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
 
 /** The number of the live turn that is `count`th from the end, or of the first there is. */
-const turnFromEnd = async (scope: Scope, key: SessionKey, head: SessionFold, count: number): Promise<number> => {
+const turnFromEnd = async (scope: LogAccess, key: SessionKey, head: SessionFold, count: number): Promise<number> => {
   for (let span = count; ; span *= 2) {
     const from = Math.max(1, head.lastTurn - span + 1);
     const starts = await scope.store.turnStarts(key, { from, limit: span });
@@ -38,7 +38,7 @@ interface TurnBounds {
 }
 
 const turnBounds = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   head: SessionFold,
   { turns, last }: RecordWindow,
@@ -49,7 +49,7 @@ const turnBounds = async (
 
 /** The events to look among. Turns rise along the live lineage, so theirs lie between the first of one and the first after another. */
 const rangesFor = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   head: SessionFold,
   { from, to }: TurnBounds,
@@ -74,7 +74,7 @@ interface Selection {
   readonly isWanted: (record: Place) => boolean | Promise<boolean>;
 }
 
-const selectIn = async (scope: Scope, key: SessionKey, window: RecordWindow): Promise<Selection> => {
+const selectIn = async (scope: LogAccess, key: SessionKey, window: RecordWindow): Promise<Selection> => {
   const head = await scope.folds.outline(key);
   const bounds = await turnBounds(scope, key, head, window);
   const { includeRewound = false } = window;
@@ -85,7 +85,7 @@ const selectIn = async (scope: Scope, key: SessionKey, window: RecordWindow): Pr
   };
 };
 
-const selectInWorkspace = (scope: Scope, { turns, last, includeRewound }: RecordWindow): Selection => {
+const selectInWorkspace = (scope: LogAccess, { turns, last, includeRewound }: RecordWindow): Selection => {
   if (turns || last) {
     const field = turns ? 'turns' : 'last';
     throw new PerdureError('INVALID_INPUT', `${field} counts the turns of one session: ask that session`, {
@@ -95,7 +95,7 @@ const selectInWorkspace = (scope: Scope, { turns, last, includeRewound }: Record
   return { within: undefined, isWanted: includeRewound ? () => true : liveRecords(scope) };
 };
 
-const select = (scope: Scope, key: SessionKey | undefined, window: RecordWindow) =>
+const select = (scope: LogAccess, key: SessionKey | undefined, window: RecordWindow) =>
   key ? selectIn(scope, key, window) : selectInWorkspace(scope, window);
 
 /** What is wanted, page by page until there is enough. `recordOf` gives nothing for what the index found in vain. */
@@ -121,7 +121,7 @@ const collect = async <Found extends Place, Kept extends Place>(
 
 /** Commits that match, newest first: of one session, or without a key of the whole workspace. Answered from an index. */
 export const findCommits = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey | undefined,
   filter: CommitFilter = {},
 ): Promise<readonly CommitRecord[]> => {
@@ -154,7 +154,7 @@ export const findCommits = async (
 
 /** Commits among these events that touched what begins so, newest first. Read page by page, as far as somebody reads on. */
 export async function* commitsWithin(
-  scope: Scope,
+  scope: LogAccess,
   within: EventRanges,
   prefix: string,
   pageSize = pageSizeFor(1),
@@ -171,7 +171,7 @@ export async function* commitsWithin(
 
 /** As `commitsWithin`, of a session before an event. */
 export async function* eachCommit(
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey,
   prefix: string,
   { before, includeRewound }: { readonly before: number; readonly includeRewound: boolean },
@@ -183,7 +183,7 @@ export async function* eachCommit(
 
 /** Tool calls that match, newest first. */
 export const findCalls = async (
-  scope: Scope,
+  scope: LogAccess,
   key: SessionKey | undefined,
   filter: CallFilter = {},
 ): Promise<readonly CallRecord[]> => {

@@ -1,6 +1,6 @@
 import { pointerOf } from '../../schema/state.ts';
 import { type DiffPlace, type FoundPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { diffStates, type StateDiff } from '../session/state/diff.ts';
 import { type EntryCommit, entryCommits } from './entry-commits.ts';
@@ -18,7 +18,7 @@ const maxEntries = 100;
 const toldParts = ['decisions', 'facts', 'pins', 'plan', 'pendingActions', 'progress', 'own', 'scratch'] as const;
 
 const commitsOf = async (
-  scope: Scope,
+  scope: LogAccess,
   diff: StateDiff,
   from: FoundPlace,
   to: FoundPlace,
@@ -35,7 +35,12 @@ const commitsOf = async (
 };
 
 /** What was decided, learnt, planned and changed between two places, by whom and why. */
-export const diffPlaces = async (scope: Scope, key: SessionKey, a: DiffPlace, b: DiffPlace): Promise<SessionDiff> => {
+export const diffPlaces = async (
+  scope: LogAccess,
+  key: SessionKey,
+  a: DiffPlace,
+  b: DiffPlace,
+): Promise<SessionDiff> => {
   const [from, to] = await Promise.all([foldAtPlace(scope, key, a), foldAtPlace(scope, key, b)]);
   const diff = diffStates(from.fold.state, to.fold.state);
   return { from: from.place, to: to.place, ...diff, commits: await commitsOf(scope, diff, from, to) };

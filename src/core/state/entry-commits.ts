@@ -1,6 +1,6 @@
 import { isPerdureError } from '../../schema/error.ts';
 import type { FoundPlace } from '../engine/places.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
@@ -27,7 +27,7 @@ const valuesIn = ({ origin, entries }: CommitRecord): readonly string[] => (orig
 
 const findInto = async (
   found: Map<string, EntryCommit>,
-  scope: Scope,
+  scope: LogAccess,
   { place, fold }: FoundPlace,
   paths: readonly string[],
 ): Promise<void> => {
@@ -56,7 +56,7 @@ const findInto = async (
  * that cannot be read, or a lost index, takes nobody's state away.
  */
 export const entryCommits = async (
-  scope: Scope,
+  scope: LogAccess,
   place: FoundPlace,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, EntryCommit>> => {

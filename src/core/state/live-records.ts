@@ -1,5 +1,5 @@
 import type { SessionId } from '../../schema/ids.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type LogAccess } from '../engine/scope.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 import { isLive, type LiveRange } from '../session/live-lineage.ts';
 
@@ -20,7 +20,7 @@ const once = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
 };
 
 /** Undefined when the log cannot be read: a damaged session leaves the others findable, and what is found of it counts. */
-const liveRanges = async (scope: Scope, session: SessionId): Promise<readonly LiveRange[] | undefined> => {
+const liveRanges = async (scope: LogAccess, session: SessionId): Promise<readonly LiveRange[] | undefined> => {
   try {
     return (await scope.folds.head(keyOf(scope, session))).live;
   } catch (error) {
@@ -30,7 +30,7 @@ const liveRanges = async (scope: Scope, session: SessionId): Promise<readonly Li
 };
 
 /** Tells records of a workspace that are live, in their session or in one forked from it, from those that rewinds left behind. */
-export const liveRecords = (scope: Scope): ((record: Place) => Promise<boolean>) => {
+export const liveRecords = (scope: LogAccess): ((record: Place) => Promise<boolean>) => {
   const rangesOf = once((session: SessionId) => liveRanges(scope, session));
   const forksBySource = once(async (session: SessionId) =>
     Map.groupBy(await scope.store.family(keyOf(scope, session)), ({ parent }) => parent?.session),

@@ -1,13 +1,13 @@
 import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { readEvents } from '../engine/events.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { FollowAccess, LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/state/commit-record.ts';
 import { many, WatchFilter } from './record-filter.ts';
 
 async function* commitsAfter(
-  scope: Scope,
+  scope: FollowAccess,
   key: SessionKey,
   start: Promise<number>,
   { path, provenance, signal }: WatchFilter,
@@ -21,12 +21,12 @@ async function* commitsAfter(
 }
 
 /** In turn with the decisions about the session: none that is made here after this call is before its start. */
-const fromNow = (scope: Scope, key: SessionKey): Promise<number> =>
+const fromNow = (scope: LogAccess, key: SessionKey): Promise<number> =>
   scope.folds.inTurn(key, async () => (await scope.folds.head(key)).seq);
 
 /** Every commit that matches, as it comes. Where it starts is settled by the call, not by the first step. */
 export const watchCommits = (
-  scope: Scope,
+  scope: FollowAccess,
   key: SessionKey,
   filter: WatchFilter = {},
 ): AsyncGenerator<CommitRecord, void, void> => {

@@ -1,7 +1,7 @@
 import { Mutex } from '../../concurrency/mutex.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { WriteAccess } from '../engine/scope.ts';
 import { type FoldReading, readHead, writeDecision } from '../engine/session-writer.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -19,13 +19,13 @@ const stateNotCommitted = (key: SessionKey): PerdureError =>
  * refused and no tool is run any more.
  */
 export class Journal {
-  readonly #scope: Scope;
+  readonly #scope: WriteAccess;
   readonly #key: SessionKey;
   #epoch: number | undefined;
   /** Entries of calls that run beside each other are written one after another. */
   readonly #writing = new Mutex();
 
-  constructor(scope: Scope, key: SessionKey) {
+  constructor(scope: WriteAccess, key: SessionKey) {
     this.#scope = scope;
     this.#key = key;
   }

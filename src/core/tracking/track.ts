@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { ToolCallId } from '../../schema/message.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { AgentAccess, WarningAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { asJson } from '../session/events/as-json.ts';
 import { type Call, endCommit, endFact, type ToolDeclarations } from '../session/events/call-events.ts';
@@ -19,7 +19,7 @@ const isFenced = (error: unknown): boolean => error instanceof PerdureError && e
 /** Journals the calls of a set of tools. Sets of one handle share its journal, so that they can be used beside each other. */
 export type TrackCalls = (declarations?: ToolDeclarations) => BeginCall;
 
-export const callTracking = (scope: Scope, key: SessionKey): TrackCalls => {
+export const callTracking = (scope: WriteAccess & AgentAccess & WarningAccess, key: SessionKey): TrackCalls => {
   let shared = new Journal(scope, key);
 
   /** The first call of a set joins the journal that there is; where that was taken over, it begins another, as tracking anew is to. */

@@ -1,12 +1,11 @@
-import type { Scope } from '../engine/scope.ts';
+import type { FollowAccess, RecordAccess, WarningAccess } from '../engine/scope.ts';
 import type { Sealer } from '../vault/sealer.ts';
 import type { PostRules } from './post.ts';
 
 /** What all about webhooks is given. */
-export type WebhookScope = Pick<
-  Scope,
-  'store' | 'records' | 'workspace' | 'clock' | 'closing' | 'secrets' | 'onWarning'
-> & {
-  readonly postRules: PostRules;
-  readonly sealer: Sealer;
-};
+export type WebhookScope = RecordAccess &
+  WarningAccess &
+  Pick<FollowAccess, 'store' | 'closing'> & {
+    readonly postRules: PostRules;
+    readonly sealer: Sealer;
+  };

@@ -3,7 +3,7 @@ import type { Message } from '../../schema/message.ts';
 import { type ContextParts, readContextParts } from '../context/context.ts';
 import { messagesOf } from '../context/transcript.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import { assembleContext, type Context, type ContextEntry } from '../session/context/context.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -42,11 +42,11 @@ const textOf = ({ content }: Message): string =>
 
 /** The messages of a run, read once and then followed as the run writes them. What others write in between is read anew. */
 export class Conversation {
-  readonly #scope: Scope;
+  readonly #scope: LogAccess;
   readonly #writer: RunWriter;
   #known: Known | undefined;
 
-  constructor(scope: Scope, writer: RunWriter) {
+  constructor(scope: LogAccess, writer: RunWriter) {
     this.#scope = scope;
     this.#writer = writer;
     writer.onWritten = (events) => this.#take(events);

@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import { taskKey } from '../../schema/idempotency-key.ts';
 import type { SessionId } from '../../schema/ids.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf } from '../engine/scope.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -13,7 +13,7 @@ import { type Agent, agentName } from '../session/agent.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { budgetOfChild } from '../session/runs/budget.ts';
 import { openSession } from '../sessions/open-session.ts';
-import { agentActor, type RunContext } from './run-context.ts';
+import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
 import { waitsForChild } from './run-tool.ts';
 
 const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly version: number }): Agent => {
@@ -27,7 +27,7 @@ const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly
 };
 
 /** A child works for whom its parent works for. */
-const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): Scope => ({
+const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): WorkAccess => ({
   ...scope,
   actor: requestedBy,
   ...(from && { requester: from }),

@@ -1,13 +1,13 @@
 import { isPerdureError } from '../../schema/error.ts';
 import { execute } from '../engine/execute.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionFold } from '../session/fold.ts';
 
 /**
  * Who waits for this session goes on when it does. Asked for after the log of the child says so and before it is released, so that after a
  * crash whoever looks at the child next tells.
  */
-export const notifyCaller = async (scope: Scope, { calledBy, session }: SessionFold): Promise<void> => {
+export const notifyCaller = async (scope: WriteAccess, { calledBy, session }: SessionFold): Promise<void> => {
   if (!calledBy) return;
   const { callId } = calledBy;
   const key = keyOf(scope, calledBy.session);

@@ -3,7 +3,6 @@ import { type Actor, newId, type RunId } from '../../schema/ids.ts';
 import { recallKey } from '../context/recall.ts';
 import { ShownText } from '../engine/previews.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
-import type { Scope } from '../engine/scope.ts';
 import type { WorktreePlace } from '../files/disk/place.ts';
 import type { ToolContext } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
@@ -11,9 +10,10 @@ import { clip } from '../session/context/clip.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import type { Preparation } from '../session-files/run-files.ts';
+import type { WorkAccess } from './run-context.ts';
 
 interface Preparing {
-  readonly scope: Scope;
+  readonly scope: WorkAccess;
   readonly writer: RunWriter;
   readonly run: RunId;
   readonly signal: AbortSignal;

@@ -6,7 +6,7 @@ import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import { keyOf, type Scope } from '../engine/scope.ts';
+import { type AgentAccess, type FollowAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import { placeOf } from '../files/disk/place.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { cancelRun } from '../runs/cancel.ts';
@@ -22,6 +22,7 @@ import { forkSession } from '../sessions/fork.ts';
 import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { type RecordedRun, recordedModel, recordedRun, recordedTools } from './recorded-run.ts';
+import type { WorkAccess } from './run-context.ts';
 
 const Options = z.strictObject({
   turn: z.int().positive(),
@@ -49,7 +50,7 @@ export interface Replay {
 }
 
 /** Of its own run: inputs that came meanwhile stand in it too, and what became of those that were cancelled before they began. */
-const eventsOfTurn = async (scope: Scope, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
+const eventsOfTurn = async (scope: FollowAccess, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
   const head = await scope.folds.outline(key);
   const at = await resolvePoint(scope.store, key, head, { turn });
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
@@ -76,7 +77,7 @@ const nothingToReplay = (key: SessionKey, turn: number): PerdureError =>
     },
   );
 
-const boundAgent = async (scope: Scope, key: SessionKey): Promise<Agent> => {
+const boundAgent = async (scope: LogAccess & AgentAccess, key: SessionKey): Promise<Agent> => {
   const { bound } = await scope.folds.head(key);
   const agent = bound && scope.agents.get(agentName(bound.agent));
   if (agent) return agent;
@@ -96,7 +97,7 @@ const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
 
 /** Plays it in a fork that was made for it, until it ends or there is nothing left to play; gives what it did. */
 const play = async (
-  scope: Scope,
+  scope: WorkAccess,
   fork: SessionKey,
   { events, recorded, requested }: Recording,
   { agent: otherAgent, model: otherModel, live }: z.output<typeof Options>,
@@ -139,14 +140,14 @@ const play = async (
 };
 
 /** Nobody goes on with it; whoever wants to look at it finds it archived. */
-const putAway = async (scope: Scope, fork: SessionKey): Promise<void> => {
+const putAway = async (scope: WriteAccess & FollowAccess, fork: SessionKey): Promise<void> => {
   await cancelRun(scope, fork);
   await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'it was played' });
   await execute(scope, fork, { type: 'archive' });
 };
 
 /** Plays a turn again on a fork, with what was recorded of the model and the tools or with another model or agent, and tells where it departs. */
-export const replayTurn = async (scope: Scope, key: SessionKey, input: ReplayOptions): Promise<Replay> => {
+export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: ReplayOptions): Promise<Replay> => {
   const options = parseInput('the replay', Options, input);
   const { turn } = options;
   const events = await eventsOfTurn(scope, key, turn);

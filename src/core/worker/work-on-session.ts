@@ -4,7 +4,7 @@ import type { EventDraft } from '../../schema/event.ts';
 import { type SessionId, systemActor } from '../../schema/ids.ts';
 import type { Written } from '../engine/preview.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import type { Scope } from '../engine/scope.ts';
+import type { LogAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { placeHere } from '../files/disk/place.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
@@ -20,14 +20,14 @@ import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
-import { agentActor, type RunContext } from './run-context.ts';
+import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
 
 /** Own writes wake us too, and are many. */
 const fenceMs = 50;
 
 /** A session in a worker's hands. */
 export interface Hold {
-  readonly scope: Scope;
+  readonly scope: WorkAccess;
   readonly key: SessionKey;
   /** Aborted when it was taken away, or the worker stops. */
   readonly signal: AbortSignal;
@@ -85,7 +85,7 @@ interface Claimed extends Asked, Pick<RunContext, 'writer' | 'run' | 'agent'> {}
 const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
 
 /** What no step can deal with ends the run, and is said there. */
-const fail = async (scope: Scope, { writer, run, agent }: Claimed, cause: unknown): Promise<void> => {
+const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: unknown): Promise<void> => {
   const code = isPerdureError(cause) ? cause.code : 'DEFECT';
   const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
   if (code === 'DEFECT') scope.onWarning(cause);
@@ -94,7 +94,7 @@ const fail = async (scope: Scope, { writer, run, agent }: Claimed, cause: unknow
 };
 
 /** Whoever raised the epoch has ended what is being done: its tools are told at once. */
-const watchFence = ({ store }: Scope, writer: RunWriter, fenced: AbortController): (() => void) => {
+const watchFence = ({ store }: LogAccess, writer: RunWriter, fenced: AbortController): (() => void) => {
   let isChecking = false;
   let newest = 0;
   const check = async (): Promise<void> => {

@@ -4,7 +4,6 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
-import type { Scope } from '../engine/scope.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
@@ -13,6 +12,7 @@ import { parseInput } from '../session/events/event-codec.ts';
 import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
 import { isGone, processHolder } from './process-holder.ts';
+import type { WorkAccess } from './run-context.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
 export interface Worker {
@@ -47,7 +47,7 @@ export interface WorkerField {
   /** Of the runtime. */
   readonly closing: AbortSignal;
   readonly atWork: RunningServices;
-  scopeOf(workspace: WorkspaceId): Scope;
+  scopeOf(workspace: WorkspaceId): WorkAccess;
   onWarning(problem: unknown): void;
 }
 
