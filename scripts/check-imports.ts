@@ -146,6 +146,7 @@ const importForms = [
   /^\s*import\s*['"]([^'"]+)['"]/gm,
   /\bimport\(\s*['"]([^'"]+)['"]/g,
 ];
+const reExport = /^export\b[^'"`;=]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const unbuiltUrl = /new URL\(\s*['"](\.[^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g;
 
 const matchesOf = (text: string, form: RegExp) => [...text.matchAll(form)].map(([, to]) => String(to));
@@ -186,6 +187,11 @@ function findFileProblems(path: string, text: string, installed: ReadonlySet<str
       problems.push(`${path} may not import ${specifier}: of packages, only zod`);
     } else if (!installed.has(packageOf(specifier)) && path.startsWith('src/')) {
       problems.push(`${path} imports ${specifier}, which is no dependency of the published package`);
+    }
+  }
+  if (posix.basename(path) !== 'index.ts') {
+    for (const from of matchesOf(text, reExport)) {
+      problems.push(`${path} re-exports ${from}: let importers name the real source`);
     }
   }
   for (const [, url] of text.matchAll(unbuiltUrl)) {

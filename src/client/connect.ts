@@ -1,8 +1,8 @@
 import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { ChangesOptions, SessionChange } from '../core/engine/changes.ts';
+import type { WorkerInfo } from '../core/runs/list-workers.ts';
 import type { AgentInfo } from '../core/runtime/agents.ts';
 import type { ScopedRuntime } from '../core/runtime/scoped-runtime.ts';
-import type { WorkerInfo } from '../core/runtime/workers.ts';
 import { dataOf } from './events.ts';
 import { follow } from './follow.ts';
 import { localOnly } from './local-only.ts';

@@ -1,8 +1,8 @@
 import type { Retry } from '../core/runs/retry.ts';
 import type { Session } from '../core/runtime/session.ts';
+import type { CommitRecord } from '../core/session/state/commit-record.ts';
 import type { Reversal } from '../core/sessions/revert.ts';
 import type { Rewind } from '../core/sessions/rewind.ts';
-import type { CommitRecord } from '../core/state/commits.ts';
 import type { Replay, ReplayOptions } from '../core/worker/replay.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { SessionSummary } from '../schema/summary.ts';

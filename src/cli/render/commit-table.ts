@@ -1,4 +1,4 @@
-import type { CommitRecord } from '../../core/state/commits.ts';
+import type { CommitRecord } from '../../core/session/state/commit-record.ts';
 import { matchesPattern } from '../../schema/path-pattern.ts';
 import type { Context } from '../parse/command.ts';
 import { displayWidth, truncate, truncateStart } from '../terminal/display-width.ts';

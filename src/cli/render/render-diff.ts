@@ -1,5 +1,6 @@
-import type { EntryCommit, SessionDiff } from '../../core/state/diff.ts';
-import { pointerOf } from '../../schema/state.ts';
+import type { SessionDiff } from '../../core/state/diff.ts';
+import type { EntryCommit } from '../../core/state/entry-commits.ts';
+import { pointerOf } from '../../schema/pointer.ts';
 import { wrap } from '../terminal/display-width.ts';
 import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { printableLine } from '../terminal/printable.ts';

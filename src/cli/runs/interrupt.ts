@@ -1,4 +1,4 @@
-import type { Worker } from '../../core/runtime/workers.ts';
+import type { Worker } from '../../core/worker/worker.ts';
 import type { Context } from '../parse/command.ts';
 import { count } from '../render/quantity.ts';
 

@@ -1,5 +1,5 @@
+import type { WorkerInfo } from '../../core/runs/list-workers.ts';
 import type { Session } from '../../core/runtime/session.ts';
-import type { WorkerInfo } from '../../core/runtime/workers.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import type { Context } from '../parse/command.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import type { FilesAccess, FollowAccess } from '../engine/scope.ts';
 import { Uploads } from '../files/disk/uploads.ts';
 import type { Imported, SessionCopy } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { CopiedStates } from './copied-states.ts';
 import { type BundleItem, importEnded, type ReadBundleOptions, readBundle } from './read-bundle.ts';
 import { ScratchFile } from './scratch-file.ts';

@@ -4,11 +4,11 @@ import { isPerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
 import type { CallerAccess, FollowAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { cancelRun } from './cancel.ts';
 import { type AdmittedRun, type Run, type RunHandleAccess, runHandle } from './runs.ts';
 

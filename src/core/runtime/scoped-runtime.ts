@@ -6,6 +6,7 @@ import type { Members } from '../access/members.ts';
 import type { ChangesOptions, SessionChange } from '../engine/changes.ts';
 import type { Collected, GcOptions } from '../maintenance/gc.ts';
 import type { Approvals } from '../runs/approvals.ts';
+import type { WorkerInfo } from '../runs/list-workers.ts';
 import type { WorkerOptions } from '../runs/worker-options.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Dispatcher, DispatcherOptions } from '../webhooks/dispatcher.ts';
@@ -13,7 +14,6 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { Agents } from './agents.ts';
 import type { Sessions } from './sessions.ts';
-import type { WorkerInfo } from './workers.ts';
 
 export interface RuntimeVerbs {
   /** Removes the blobs of the workspace that no log names, and the worktrees here that archived sessions do not need. Beside it everybody may be at work. */

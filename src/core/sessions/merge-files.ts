@@ -1,5 +1,6 @@
 import type { Json } from '../../schema/json.ts';
-import { type ChangedFile, type PatchOperation, pointerOf } from '../../schema/state.ts';
+import { pointerOf } from '../../schema/pointer.ts';
+import type { ChangedFile, PatchOperation } from '../../schema/state.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { changedFiles } from '../files/changes.ts';
 import { commonTree } from '../files/common-tree.ts';

@@ -1,8 +1,8 @@
 import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import type { FollowAccess, LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/state/commit-record.ts';
 import { many, WatchFilter } from './record-filter.ts';
 

@@ -1,5 +1,5 @@
 import type { Sessions } from '../../../core/runtime/sessions.ts';
-import type { CallFilter } from '../../../core/state/commits.ts';
+import type { CallFilter } from '../../../core/state/record-filter.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { CallsView } from '../../../schema/views/session.ts';
 import { checkIdPart, findId } from '../../names/find-id.ts';

@@ -1,4 +1,4 @@
-import type { WorkerInfo } from '../../../core/runtime/workers.ts';
+import type { WorkerInfo } from '../../../core/runs/list-workers.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { type Column, layOutTable } from '../../render/table.ts';

@@ -1,6 +1,6 @@
 import type { Message } from '../../../schema/message.ts';
 import { shorten } from './clip.ts';
-import type { ContextEntry } from './context.ts';
+import type { ContextEntry } from './context-units.ts';
 
 /** What a summariser is given: the messages that will leave the context, and the summary of what left before. */
 export interface SummaryInput {
