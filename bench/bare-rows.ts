@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { eventHash, genesisHash } from '../src/core/session/events/chain.ts';
-import { encodeValid, parseInput } from '../src/core/session/events/event-codec.ts';
+import { encodeValid } from '../src/core/session/events/event-codec.ts';
 import type { MessageInput } from '../src/index.ts';
 import { type Actor, newId, type SessionId } from '../src/schema/ids.ts';
 import { Message } from '../src/schema/message.ts';
+import { parseInput } from '../src/schema/parse-input.ts';
 import { encodePayload, encodeUncompressed } from '../src/stores/codec/payload-codec.ts';
 import { sealPayload } from '../src/stores/codec/seal-payload.ts';
 import type { BareRow } from './engines/engine.ts';

@@ -17,6 +17,8 @@ interface Part {
 }
 
 const schema = 'src/schema/';
+/** Knows nothing of sessions: every part but the schema may import it. */
+const concurrency = 'src/concurrency/';
 const core = (room: string) => `src/core/${room}/`;
 const cli = (room: string) => `src/cli/${room}/`;
 const stores = (room: string) => `src/stores/${room}/`;
@@ -50,6 +52,7 @@ const everything: Part = { mayImport: ['src/'] };
 /** The most specific entry decides. Within a group, an entry imports only entries above it. */
 const parts: Record<string, Part> = {
   [schema]: { mayImport: [], browser: true },
+  [concurrency]: { mayImport: [], browser: true },
 
   [ports]: { mayImport: [schema] },
   [session]: { mayImport: [schema, ports] },
@@ -90,12 +93,7 @@ const parts: Record<string, Part> = {
   'src/servers/': { mayImport: [schema, 'src/core/', 'src/runtime.ts'] },
   'src/client/': {
     // Rules of the core that need nothing but the schema.
-    mayImport: [
-      schema,
-      `${session}state/commit-record.ts`,
-      `${session}state/patch-between.ts`,
-      `${engine}end-at-once.ts`,
-    ],
+    mayImport: [schema, `${session}state/commit-record.ts`, `${session}state/patch-between.ts`],
     mayImportTypes: ['src/core/'],
     browser: true,
   },
@@ -151,6 +149,7 @@ const importForms = [
   /^\s*import\s*['"]([^'"]+)['"]/gm,
   /\bimport\(\s*['"]([^'"]+)['"]/g,
 ];
+const reExport = /^export\b[^'"`;=]*?\bfrom\s*['"]([^'"]+)['"]/gm;
 const unbuiltUrl = /new URL\(\s*['"](\.[^'"]+\.ts)['"]\s*,\s*import\.meta\.url/g;
 
 const matchesOf = (text: string, form: RegExp) => [...text.matchAll(form)].map(([, to]) => String(to));
@@ -182,7 +181,8 @@ function findFileProblems(path: string, text: string, installed: ReadonlySet<str
     const target = targetOf(path, specifier);
     if (isLocal(specifier)) {
       const types = values.has(specifier) ? [] : (part.mayImportTypes ?? []);
-      const allowed = [name, ...part.mayImport, ...types, 'package.json'].some((pattern) => covers(pattern, target));
+      const always = ['package.json', ...(name === schema ? [] : [concurrency])];
+      const allowed = [name, ...part.mayImport, ...types, ...always].some((pattern) => covers(pattern, target));
       if (!allowed) problems.push(`${path} may not import ${target}`);
     } else if (specifier.startsWith('node:')) {
       if (part.browser) problems.push(`${path} may not import ${specifier}: it runs in browsers too`);
@@ -190,6 +190,11 @@ function findFileProblems(path: string, text: string, installed: ReadonlySet<str
       problems.push(`${path} may not import ${specifier}: the only package allowed here is zod`);
     } else if (!installed.has(packageOf(specifier)) && path.startsWith('src/')) {
       problems.push(`${path} imports ${specifier}, which is not a dependency of the published package`);
+    }
+  }
+  if (posix.basename(path) !== 'index.ts') {
+    for (const from of matchesOf(text, reExport)) {
+      problems.push(`${path} re-exports ${from}: let importers name the real source`);
     }
   }
   for (const [, url] of text.matchAll(unbuiltUrl)) {

@@ -41,6 +41,7 @@ export { type Agent, type AgentDefinition, defineAgent, type OutputOf, type OwnO
 export type { Summarize } from './core/session/context/compaction.ts';
 export type { Context } from './core/session/context/context.ts';
 export type { Artifact } from './core/session/files-fold.ts';
+export type { CommitRecord } from './core/session/state/commit-record.ts';
 export type { KeepOptions, SessionArtifacts } from './core/session-files/artifacts.ts';
 export type { FilesDiff } from './core/session-files/compare-files.ts';
 export type { CopiedFiles } from './core/session-files/copy-files.ts';
@@ -55,8 +56,9 @@ export type { OpenOptions } from './core/sessions/open-session.ts';
 export type { Rewind, RewindOptions } from './core/sessions/rewind.ts';
 export type { TreeNode } from './core/sessions/tree.ts';
 export type { Change, CommitOptions } from './core/state/commit.ts';
-export type { CallFilter, CommitFilter, CommitRecord } from './core/state/commits.ts';
-export type { EntryCommit, SessionDiff } from './core/state/diff.ts';
+export type { SessionDiff } from './core/state/diff.ts';
+export type { EntryCommit } from './core/state/entry-commits.ts';
+export type { CallFilter, CommitFilter } from './core/state/record-filter.ts';
 export type { Vault } from './core/vault/vault.ts';
 export type { Dispatcher, DispatcherOptions } from './core/webhooks/dispatcher.ts';
 export type {

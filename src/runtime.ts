@@ -3,10 +3,9 @@ import { dirname, resolve } from 'node:path';
 import type { Authenticated } from './core/access/authenticate.ts';
 import type { Identity } from './core/access/identity.ts';
 import type { Workspaces } from './core/access/workspaces.ts';
-import { checkedClock } from './core/engine/checked-clock.ts';
 import type { Timing } from './core/engine/scope.ts';
 import type { SnapshotPolicy } from './core/engine/session-folds.ts';
-import { type Clock, systemClock } from './core/ports/clock.ts';
+import { type Clock, checkedClock, systemClock } from './core/ports/clock.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
 import type { WorkerOptions } from './core/runs/worker-options.ts';
@@ -82,7 +81,10 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
    * The member that a key belongs to. Undefined if the key is unknown, revoked or expired, or if its member is gone.
    */
   authenticate(token: string): Promise<Authenticated | undefined>;
-  /** Makes a worker, which works on the runs of all workspaces once it is started, in place of the runtime's own. With `session`, on one session of the workspace `local`. */
+  /**
+   * Creates a worker. Once started, it executes the runs of all workspaces, in place of the runtime's own worker. With
+   * `session`, it serves one session of the workspace `local`.
+   */
   worker(options?: WorkerOptions): Worker;
   /** Creates the file with the master key. Fails with CONFLICT if there is a key already. */
   makeMasterKey(): Promise<{ readonly file: string }>;
@@ -199,7 +201,7 @@ const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string
   if (worker !== undefined && typeof worker !== 'boolean') {
     throw new PerdureError('INVALID_INPUT', 'worker: expected true or false');
   }
-  if (data !== undefined && typeof data !== 'string') throw new PerdureError('INVALID_INPUT', 'data: expected a text');
+  if (data !== undefined && typeof data !== 'string') throw new PerdureError('INVALID_INPUT', 'data: expected text');
   const registry = agentRegistry(agents);
   await checkSettings(options);
   return registry;

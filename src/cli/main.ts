@@ -1,12 +1,25 @@
+import { spawn } from 'node:child_process';
 import { endedByOthers, strayError, unfinished } from './config/running-config.ts';
 import { report, reportAtOnce, runCli } from './dispatch/run-cli.ts';
 import type { World } from './parse/world.ts';
-import { withoutEchoes } from './render/without-echoes.ts';
+import { dropSignalEchoes } from './render/drop-signal-echoes.ts';
 import { personAt } from './runs/person.ts';
-import { startDetached } from './runs/start-detached.ts';
 import { readHiddenLine } from './terminal/hidden-line.ts';
 import { programName } from './terminal/program-name.ts';
 import { terminalOf } from './terminal/terminal.ts';
+
+/** Another `perdure` that outlives this process and its terminal. */
+const startDetached = (
+  args: readonly string[],
+  options: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
+): void => {
+  spawn(process.execPath, [process.argv[1]!, ...args], {
+    cwd: options.folder,
+    env: options.env,
+    detached: true,
+    stdio: 'ignore',
+  }).unref();
+};
 
 const world: World = {
   argv: process.argv.slice(2),
@@ -23,7 +36,7 @@ const world: World = {
     return controller.signal;
   },
   onInterrupt: (listener) => {
-    const hear = withoutEchoes(listener);
+    const hear = dropSignalEchoes(listener);
     const interrupt = () => hear('interrupt');
     const leave = () => hear('leave');
     process.on('SIGINT', interrupt).on('SIGTERM', leave).on('SIGHUP', leave);

@@ -1,6 +1,6 @@
+import type { CommitRecord } from '../core/session/state/commit-record.ts';
 import { patchBetween } from '../core/session/state/patch-between.ts';
 import type { Change, CommitOptions } from '../core/state/commit.ts';
-import type { CommitRecord } from '../core/state/commits.ts';
 import { isPerdureError, PerdureError } from '../schema/error.ts';
 import type { PatchOperation, State } from '../schema/state.ts';
 import type { Transport } from './transport.ts';

@@ -1,11 +1,11 @@
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { ChangesOptions, SessionChange } from '../core/engine/changes.ts';
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import type { WorkerInfo } from '../core/runs/list-workers.ts';
 import type { AgentInfo } from '../core/runtime/agents.ts';
 import type { ScopedRuntime } from '../core/runtime/scoped-runtime.ts';
-import type { WorkerInfo } from '../core/runtime/workers.ts';
 import { dataOf } from './events.ts';
 import { follow } from './follow.ts';
-import { notFromAfar } from './not-from-afar.ts';
+import { localOnly } from './local-only.ts';
 import { approvalsAfar, auditAfar, keysAfar, membersAfar, vaultAfar, webhooksAfar } from './registry.ts';
 import { type ClientSessions, sessionsAfar } from './sessions.ts';
 import { type ConnectOptions, freshKey, type Transport, transportTo } from './transport.ts';
@@ -55,13 +55,13 @@ export const connect = (options: ConnectOptions): Client => {
     webhooks: webhooksAfar(transport),
     gc: ({ dryRun, graceMs } = {}) =>
       transport.json('/v1/gc', { method: 'POST', body: { dryRun, graceMs }, idempotencyKey: freshKey() }),
-    changes: (asked = {}) => endAtOnce(asked.signal, (signal) => changesAfar(transport, asked, signal)),
+    changes: (asked = {}) => abortableGenerator(asked.signal, (signal) => changesAfar(transport, asked, signal)),
     workers: async () => (await transport.json<{ workers: readonly WorkerInfo[] }>('/v1/workers')).workers,
     worker: () => {
-      throw notFromAfar('worker', 'a worker runs where the store is: start `perdure worker` there');
+      throw localOnly('worker', 'a worker runs where the store is: start `perdure worker` there');
     },
     dispatcher: () => {
-      throw notFromAfar('dispatcher', 'a dispatcher runs where the store is: `perdure serve` includes one');
+      throw localOnly('dispatcher', 'a dispatcher runs where the store is: `perdure serve` includes one');
     },
   };
 };

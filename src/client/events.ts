@@ -1,4 +1,4 @@
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { EventsOptions } from '../core/engine/events.ts';
 import type { Preview } from '../core/engine/preview.ts';
 import { PerdureError } from '../schema/error.ts';
@@ -69,7 +69,9 @@ export const readEvents = (
     );
   }
   const read = options.follow ? followEvents : pagesOfEvents;
-  return endAtOnce(options.signal, (signal) => untilAborted(read(transport, session, { ...options, signal }), signal));
+  return abortableGenerator(options.signal, (signal) =>
+    untilAborted(read(transport, session, { ...options, signal }), signal),
+  );
 };
 
 /** Ends the reader without an error when the signal aborts. */

@@ -3,7 +3,7 @@ import type { SessionFiles } from '../core/session-files/session-files.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { path as pathOf, placeText, pointText } from './address.ts';
 import type { Listed } from './listed.ts';
-import { notFromAfar } from './not-from-afar.ts';
+import { localOnly } from './local-only.ts';
 import { freshKey, type Transport } from './transport.ts';
 
 const modeText = (mode: number | undefined): string | undefined => mode?.toString(8).padStart(3, '0');
@@ -39,7 +39,7 @@ export const filesAfar = (transport: Transport, session: SessionId): SessionFile
     restore: (to, { idempotencyKey = freshKey(), ...options } = {}) =>
       transport.json(`${at}/restore`, { method: 'POST', body: { to, ...options }, idempotencyKey }),
     copyTo: async () => {
-      throw notFromAfar('files.copyTo', 'list the files and read them');
+      throw localOnly('files.copyTo', 'list the files and read them');
     },
   };
 };

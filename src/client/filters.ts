@@ -1,4 +1,4 @@
-import type { CallFilter, CommitFilter } from '../core/state/commits.ts';
+import type { CallFilter, CommitFilter } from '../core/state/record-filter.ts';
 import type { Query } from './address.ts';
 
 const time = (value: Date | number | undefined): number | undefined =>

@@ -1,9 +1,10 @@
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
+import { pause } from '../concurrency/pause.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { Query } from './address.ts';
-import { backoffMs, pause } from './backoff.ts';
 import { type Frame, FrameParser } from './frame-parser.ts';
 import { errorOf, isPassing, type Problem, unavailable } from './problem.ts';
+import { retryDelayMs } from './retry-delay.ts';
 import type { Transport } from './transport.ts';
 
 export interface FollowOptions {
@@ -82,7 +83,7 @@ async function* connections(
       const end = endOf(error);
       if (end) throw end;
     }
-    await pause(backoffMs(attempt + 1), signal);
+    await pause(retryDelayMs(attempt + 1), signal);
   }
 }
 
@@ -95,4 +96,4 @@ export const follow = (
   path: string,
   options: FollowOptions = {},
 ): AsyncGenerator<Frame, void, void> =>
-  endAtOnce(options.signal, (signal) => connections(transport, path, options, signal));
+  abortableGenerator(options.signal, (signal) => connections(transport, path, options, signal));

@@ -1,3 +1,5 @@
+import { createParser, type EventSourceParser } from 'eventsource-parser';
+
 /** A frame of server-sent events. */
 export interface Frame {
   readonly id?: string | undefined;
@@ -5,66 +7,38 @@ export interface Frame {
   readonly data: string;
 }
 
-const lineEnd = /\r\n|[\r\n]/;
-
-/** Parses server-sent events from bytes as they arrive, however they are split. */
+/** Reads frames out of bytes as they come, however they are cut. */
 export class FrameParser {
   readonly #decoder = new TextDecoder();
-  readonly #maxChars: number;
-  /** Parts of the line that has not ended yet. */
-  #pieces: string[] = [];
-  #chars = 0;
+  readonly #parser: EventSourceParser;
   #isAfterReturn = false;
-  #id: string | undefined;
-  #event = '';
-  #data: string[] = [];
+  #frames: Frame[] = [];
 
   constructor(maxChars: number) {
-    this.#maxChars = maxChars;
+    this.#parser = createParser({
+      onEvent: ({ id, event = 'message', data }) => this.#frames.push({ id, event, data }),
+      onError: ({ type }) => {
+        if (type === 'max-buffer-size-exceeded') {
+          throw new RangeError(`a frame is larger than ${maxChars} characters`);
+        }
+      },
+      maxBufferSize: maxChars,
+    });
   }
 
   /** Returns the frames that these bytes complete. Throws a RangeError when a frame exceeds the limit. */
   push(bytes: Uint8Array): readonly Frame[] {
-    const text = this.#decoder.decode(bytes, { stream: true });
-    if (text === '') return [];
-    const start = this.#isAfterReturn && text.startsWith('\n') ? 1 : 0;
-    this.#isAfterReturn = text.endsWith('\r');
-    const [first = '', ...others] = text.slice(start).split(lineEnd);
-    const frames: Frame[] = [];
-    this.#grow(first);
-    for (const next of others) {
-      const frame = this.#takeLine(this.#pieces.join(''));
-      if (frame) frames.push(frame);
-      this.#pieces = [];
-      this.#grow(next);
-    }
+    this.#parser.feed(this.#endLines(this.#decoder.decode(bytes, { stream: true })));
+    const frames = this.#frames;
+    this.#frames = [];
     return frames;
   }
 
-  #grow(piece: string): void {
-    this.#pieces.push(piece);
-    this.#chars += piece.length;
-    if (this.#chars > this.#maxChars) throw new RangeError(`a frame is larger than ${this.#maxChars} characters`);
-  }
-
-  #takeLine(line: string): Frame | undefined {
-    if (line === '') return this.#takeFrame();
-    const colon = line.indexOf(':');
-    const [name, value] = colon < 0 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
-    if (name === 'data') this.#data.push(value);
-    else if (name === 'event') this.#event = value;
-    else if (name === 'id' && !value.includes('\0')) this.#id = value;
-    else this.#chars -= line.length; // a comment or an unknown field
-    return undefined;
-  }
-
-  #takeFrame(): Frame | undefined {
-    const frame = { id: this.#id, event: this.#event || 'message', data: this.#data.join('\n') };
-    const isFrame = this.#data.length > 0;
-    this.#id = undefined;
-    this.#event = '';
-    this.#data = [];
-    this.#chars = 0;
-    return isFrame ? frame : undefined;
+  /** Ends every line in a line feed, because the parser holds a frame that ends in a carriage return back until the next byte. */
+  #endLines(text: string): string {
+    if (text === '') return text;
+    const start = this.#isAfterReturn && text.startsWith('\n') ? 1 : 0;
+    this.#isAfterReturn = text.endsWith('\r');
+    return text.slice(start).replace(/\r\n?/g, '\n');
   }
 }

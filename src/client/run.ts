@@ -1,4 +1,4 @@
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { Run } from '../core/runs/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
@@ -56,7 +56,8 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
   return {
     id,
     session,
-    events: ({ after, signal } = {}) => endAtOnce(signal, (ending) => eventsOfRun(transport, at, after, ending)),
+    events: ({ after, signal } = {}) =>
+      abortableGenerator(signal, (ending) => eventsOfRun(transport, at, after, ending)),
     status: () => look(),
     result: ({ signal } = {}) => waitUntil(isAtRest, signal),
     waitForEnd: ({ signal } = {}) => waitUntil(hasEnded, signal),

@@ -1,9 +1,9 @@
 import type { Retry } from '../core/runs/retry.ts';
 import type { Session } from '../core/runtime/session.ts';
 import type { Agent, OutputOf, OwnOf } from '../core/session/agent.ts';
+import type { CommitRecord } from '../core/session/state/commit-record.ts';
 import type { Reversal } from '../core/sessions/revert.ts';
 import type { Rewind } from '../core/sessions/rewind.ts';
-import type { CommitRecord } from '../core/state/commits.ts';
 import type { Replay, ReplayOptions } from '../core/worker/replay.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { Json } from '../schema/json.ts';
@@ -16,7 +16,7 @@ import { listenToPreviews, readEvents } from './events.ts';
 import { artifactsAfar, filesAfar } from './files.ts';
 import { filterQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
-import { notFromAfar } from './not-from-afar.ts';
+import { localOnly } from './local-only.ts';
 import { runAfar } from './run.ts';
 import { freshKey, type Transport } from './transport.ts';
 import { watchCommits } from './watch.ts';
@@ -35,7 +35,7 @@ export type ClientSessionOf<A extends Agent> = ClientSession<OwnOf<A>, OutputOf<
 
 const namedModel = (model: unknown): unknown => {
   if (model === undefined || typeof model === 'string') return model;
-  throw notFromAfar('replay with a model of this process', 'name a model that the server has, such as anthropic/…');
+  throw localOnly('replay with a model of this process', 'name a model that the server has, such as anthropic/…');
 };
 
 export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<OwnState, Json> => {
@@ -63,7 +63,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
       return (await transport.json<Listed<'entries', Session['transcript']>>(`${at}/transcript`, { query })).entries;
     },
     context: async ({ at: point, maxTokens, instructions } = {}) => {
-      if (instructions !== undefined) throw notFromAfar('context({ instructions })', 'leave them out');
+      if (instructions !== undefined) throw localOnly('context({ instructions })', 'leave them out');
       return transport.json(`${at}/context`, { query: { at: pointText(point), maxTokens } });
     },
     pause: (options) => move(`${at}/pause`, options),
@@ -121,14 +121,14 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     pin: (fact) => pin(fact, 'PUT'),
     unpin: (fact) => pin(fact, 'DELETE'),
     compact: async ({ keepTurns, summarize } = {}) => {
-      if (summarize) throw notFromAfar('compact({ summarize })', 'leave it out, and the server makes the summary');
+      if (summarize) throw localOnly('compact({ summarize })', 'leave it out, and the server makes the summary');
       type Answer = { readonly compaction?: Awaited<ReturnType<Session['compact']>> };
       return (await post<Answer>(`${at}/compact`, { keepTurns })).compaction;
     },
     recall: async (key) =>
       (await transport.json<{ readonly value?: unknown }>(`${at}/recall`, { query: { key } })).value,
     track: () => {
-      throw notFromAfar(
+      throw localOnly(
         'track',
         'tracked calls are journaled where the store is; append the messages of your loop instead',
       );

@@ -1,4 +1,4 @@
-import type { ImportOptions } from '../core/bundles/import-options.ts';
+import type { ImportOptions } from '../core/bundles/import-bundle.ts';
 import type { Imported } from '../core/ports/store.ts';
 import type { Sessions } from '../core/runtime/sessions.ts';
 import type { Agent } from '../core/session/agent.ts';
@@ -10,7 +10,7 @@ import { path } from './address.ts';
 import { type AgentRef, agentRef } from './agent-ref.ts';
 import { filterQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
-import { notFromAfar } from './not-from-afar.ts';
+import { localOnly } from './local-only.ts';
 import { type ClientSessionOf, sessionAfar } from './session.ts';
 import { freshKey, type Transport } from './transport.ts';
 
@@ -29,7 +29,7 @@ export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'
 
 export const sessionsAfar = (transport: Transport): ClientSessions => ({
   open: async <A extends Agent>({ agent, carryFrom, files, ...about }: ClientOpenOptions<A> = {}) => {
-    if (files) throw notFromAfar('open({ files })', 'open the session, then write its files with session.files.write');
+    if (files) throw localOnly('open({ files })', 'open the session, then write its files with session.files.write');
     const body = {
       ...about,
       ...(agent && { agent: agentRef(agent) }),

@@ -1,8 +1,9 @@
+import { pause } from '../concurrency/pause.ts';
 import { isPerdureError, PerdureError } from '../schema/error.ts';
 import { parseKey, parseServer, type Query, queryText } from './address.ts';
-import { backoffMs, pause } from './backoff.ts';
 import { type Failure, failureOf, unavailable } from './problem.ts';
 import { chunksOf, readBounded, TooLarge } from './read-bounded.ts';
+import { retryDelayMs } from './retry-delay.ts';
 
 export interface ConnectOptions {
   /** Address of the server, such as http://127.0.0.1:4730. */
@@ -194,7 +195,7 @@ export const transportTo = (options: ConnectOptions): Transport => {
       if ('value' in tried) return tried.value;
       const isOver = count >= maxAttempts && !asked.isPatient;
       if (isOver || !mayRepeat(tried, asked, count)) throw withAdvice(withOutcome(tried.error, asked), server);
-      await pause(backoffMs(count, tried.waitMs), asked.signal);
+      await pause(retryDelayMs(count, tried.waitMs), asked.signal);
     }
   };
 

@@ -1,4 +1,4 @@
-import { endAtOnce } from '../core/engine/end-at-once.ts';
+import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../core/session/state/commit-record.ts';
 import type { WatchFilter } from '../core/state/record-filter.ts';
 import { parseInput } from '../schema/parse-input.ts';
@@ -30,5 +30,5 @@ export const watchCommits = (
   const now = async () => (await transport.json<{ readonly seq: number }>(session)).seq;
   const start = after === undefined ? now() : Promise.resolve(after);
   start.catch(() => undefined); // the first step reports it, if there is one
-  return endAtOnce(filter.signal, (signal) => commitsAfter(transport, session, start, { ...filter, signal }));
+  return abortableGenerator(filter.signal, (signal) => commitsAfter(transport, session, start, { ...filter, signal }));
 };

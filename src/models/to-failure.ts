@@ -1,6 +1,5 @@
 import { ModelFailure } from '../core/ports/model.ts';
 import type { ModelFailureKind } from '../schema/run.ts';
-import { retryAfterMs } from './retry-after.ts';
 import { storable } from './storable.ts';
 
 export interface FailureContext {
@@ -116,6 +115,24 @@ const adviceFor = (kind: ModelFailureKind, trouble: Trouble, context: FailureCon
 };
 
 const longest = 2000;
+
+type Headers = Readonly<Record<string, string | undefined>>;
+
+const nonNegative = (text: string | undefined): number | undefined => {
+  const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(value) && value >= 0 ? value : undefined;
+};
+
+/** What a provider asks to wait: milliseconds in a header of their own, seconds, or a date. */
+const retryAfterMs = (headers: Headers | undefined, nowMs: number): number | undefined => {
+  const ms = nonNegative(headers?.['retry-after-ms']);
+  if (ms !== undefined) return Math.round(ms);
+  const text = headers?.['retry-after'];
+  const seconds = nonNegative(text);
+  if (seconds !== undefined) return Math.round(seconds * 1000);
+  const date = Date.parse(text ?? '');
+  return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
+};
 
 export const toFailure = (error: unknown, context: FailureContext, nowMs = Date.now()): ModelFailure => {
   const trouble = troubleOf(error);

@@ -2,9 +2,7 @@ import { z } from 'zod';
 import { deepFreeze } from './deep-freeze.ts';
 import { Json, Text } from './json.ts';
 
-export { entryOf, escapeSegment, pointerOf, segmentsOfPointer } from './pointer.ts';
-
-/** From the least to the most reliable. */
+/** From the least to the most to be relied on. */
 export const provenances = ['unverified', 'imported', 'human', 'verified'] as const;
 export const Provenance = z.enum(provenances);
 export type Provenance = z.infer<typeof Provenance>;

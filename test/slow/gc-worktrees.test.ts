@@ -209,7 +209,9 @@ test('[GC8] a worktree that was moved away is put back if its session is no long
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
   await session.unarchive();
-  expect(await collected()).toMatchObject([{ session: session.id, stays: expect.stringMatching(/no longer archived/) }]);
+  expect(await collected()).toMatchObject([
+    { session: session.id, stays: expect.stringMatching(/no longer archived/) },
+  ]);
   expect(contentOf(session)).toEqual(['files', 'files/a.txt']);
 });
 

@@ -3,11 +3,20 @@ import { defineAgent } from '../../index.ts';
 import { askTool, builtInTools, defineShellTool, rememberTool } from '../../tools/index.ts';
 import type { Env } from '../parse/world.ts';
 import type { Agent, Config } from './config.ts';
-import { demoModel } from './demo-model.ts';
 import { demoTour } from './demo-script.ts';
 
 const wordMs = 25;
 const identity = { name: 'demo', version: 1 } as const;
+
+/** What the agent `demo` asks where the key of a provider is set and PERDURE_MODEL names nothing else. */
+const usualModels: Readonly<Record<string, string>> = {
+  ANTHROPIC_API_KEY: 'anthropic/claude-sonnet-5-5',
+  OPENAI_API_KEY: 'openai/gpt-5.6',
+};
+
+/** Undefined where there is none: then a script answers. */
+const demoModel = (env: Env): string | undefined =>
+  env.PERDURE_MODEL || Object.entries(usualModels).find(([key]) => env[key]?.trim())?.[1];
 
 const thinking = (model: string): Agent =>
   defineAgent({

@@ -7,9 +7,21 @@ import type { Config } from './config.ts';
 import { configForm } from './config-form.ts';
 import { giveOwnImports } from './own-imports.ts';
 import { runConfig } from './running-config.ts';
-import { withoutExit } from './without-exit.ts';
 
 const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
+
+/** Runs what others wrote: where it would end the process, and nobody would be told why, it fails. */
+const withoutExit = async <T>(run: () => Promise<T>): Promise<T> => {
+  const { exit } = process;
+  process.exit = (code) => {
+    throw new Error(`it ends the process with process.exit(${code ?? ''})`);
+  };
+  try {
+    return await run();
+  } finally {
+    process.exit = exit;
+  }
+};
 
 const isFolder = (path: string): boolean => statSync(path).isDirectory();
 

@@ -1,7 +1,7 @@
 import type { Context, Surroundings } from '../parse/command.ts';
-import { shellWord } from '../render/shell-word.ts';
+import { shellWord } from '../render/wrap-command.ts';
 import { wrap } from '../terminal/display-width.ts';
-import { hanging } from '../terminal/hanging.ts';
+import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { linesText, type Terminal } from '../terminal/terminal.ts';
 import { Claims } from './claims.ts';
 
@@ -62,7 +62,7 @@ export class Narrator {
   step(title: string): Promise<void> {
     this.#steps += 1;
     const { style, columns } = this.#terminal;
-    const lines = hanging(`${this.#steps}. `, title, columns);
+    const lines = hangingIndent(`${this.#steps}. `, title, columns);
     return this.show('', ...lines.map((line) => style(['bold', 'cyan'], line)));
   }
 
@@ -73,7 +73,7 @@ export class Narrator {
   async claim(name: string, holds: boolean): Promise<void> {
     this.claims.check(name, holds);
     const { style, columns } = this.#terminal;
-    await this.show(...hanging('✓ ', name, columns, `${style('green', '✓')} `));
+    await this.show(...hangingIndent('✓ ', name, columns, `${style('green', '✓')} `));
   }
 
   /** Shows a command, runs it, and shows its output as it arrives. */

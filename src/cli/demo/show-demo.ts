@@ -8,9 +8,9 @@ import { PerdureError } from '../../schema/error.ts';
 import type { Context, Surroundings } from '../parse/command.ts';
 import type { Ending } from '../parse/exit-codes.ts';
 import type { Env } from '../parse/world.ts';
-import { shellWord } from '../render/shell-word.ts';
+import { shellWord } from '../render/wrap-command.ts';
 import { wrap } from '../terminal/display-width.ts';
-import { hanging } from '../terminal/hanging.ts';
+import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { withProgress } from '../terminal/progress.ts';
 import { linesText } from '../terminal/terminal.ts';
 import { ClaimFailed } from './claims.ts';
@@ -100,7 +100,7 @@ const runStory = async (
     if (!(error instanceof ClaimFailed)) throw error;
     const { err } = context;
     const problem = `this does not hold: ${error.message}; see ${folder}`;
-    await err.write(linesText(hanging('✗ ', problem, err.columns, `${err.style('red', '✗')} `)));
+    await err.write(linesText(hangingIndent('✗ ', problem, err.columns, `${err.style('red', '✗')} `)));
     return 'failure';
   } finally {
     if (context.json) await context.answer({ folder, claims: narrator.claims.made }, () => []);

@@ -4,7 +4,7 @@ import { storeBacking } from '../backing/store-backing.ts';
 import { findSession, mostRecent } from '../names/find-session.ts';
 import type { Context } from '../parse/command.ts';
 import type { World } from '../parse/world.ts';
-import { shellWord } from '../render/shell-word.ts';
+import { shellWord } from '../render/wrap-command.ts';
 import { wrap } from '../terminal/display-width.ts';
 import { printableJson } from '../terminal/printable.ts';
 import { linesText } from '../terminal/terminal.ts';

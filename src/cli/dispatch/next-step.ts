@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../schema/error.ts';
-import { saysWhatToDo } from '../parse/says-what-to-do.ts';
+import { namesRemedy } from '../parse/remedy-text.ts';
 import { parseCall } from './parse-call.ts';
 
 const commandOf = (argv: readonly string[]): string | undefined => {
@@ -20,7 +20,7 @@ export const nextStep = async (
   message: string,
   argv: readonly string[],
 ): Promise<string | undefined> => {
-  if (saysWhatToDo(message) || code === 'DEFECT') return undefined;
+  if (namesRemedy(message) || code === 'DEFECT') return undefined;
   if (code === 'INVALID_INPUT') {
     const command = commandOf(argv);
     return `see \`perdure help${command ? ` ${command}` : ''}\``;

@@ -1,10 +1,11 @@
 import type { z } from 'zod';
 import type { Client } from '../../client/index.ts';
 import type { Workspaces } from '../../core/access/workspaces.ts';
+import type { WorkerOptions } from '../../core/runs/worker-options.ts';
 import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import type { Sessions } from '../../core/runtime/sessions.ts';
-import type { Worker, WorkerOptions } from '../../core/runtime/workers.ts';
+import type { Worker } from '../../core/worker/worker.ts';
 import type { Runtime, RuntimeOptions } from '../../runtime.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { OwnState } from '../../schema/state.ts';

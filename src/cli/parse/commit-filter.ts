@@ -1,6 +1,7 @@
-import type { CommitFilter } from '../../core/state/commits.ts';
+import type { CommitFilter } from '../../core/state/record-filter.ts';
 import { PathPattern } from '../../schema/path-pattern.ts';
-import { Pointer, Provenance, pointerOf, provenances } from '../../schema/state.ts';
+import { pointerOf } from '../../schema/pointer.ts';
+import { Pointer, Provenance, provenances } from '../../schema/state.ts';
 import { flag, text, type Values } from './command.ts';
 import { parseWindow, windowOptions } from './record-window.ts';
 import { wrongCall } from './wrong-call.ts';

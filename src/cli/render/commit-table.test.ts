@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CommitRecord } from '../../core/state/commits.ts';
+import type { CommitRecord } from '../../core/session/state/commit-record.ts';
 import type { Actor, SessionId } from '../../schema/ids.ts';
 import type { Context } from '../parse/command.ts';
 import { displayWidth } from '../terminal/display-width.ts';

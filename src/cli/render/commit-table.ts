@@ -1,11 +1,14 @@
-import type { CommitRecord } from '../../core/state/commits.ts';
+import type { CommitRecord } from '../../core/session/state/commit-record.ts';
 import { matchesPattern } from '../../schema/path-pattern.ts';
 import type { Context } from '../parse/command.ts';
 import { displayWidth, truncate, truncateStart } from '../terminal/display-width.ts';
 import { printableLine } from '../terminal/printable.ts';
-import { committedBy } from './committed-by.ts';
 import { type Column, highest, layOutTable } from './table.ts';
 import { age, isoTime } from './time.ts';
+
+/** Whose doing a commit was: a tool's, or that of whoever wrote it. */
+export const committedBy = ({ cause, actor }: Pick<CommitRecord, 'cause' | 'actor'>): string =>
+  printableLine(cause ? `tool:${cause.tool}` : actor);
 
 const columns: readonly Column[] = [
   { title: 'SESSION', shortens: 4 },

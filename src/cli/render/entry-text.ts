@@ -1,7 +1,7 @@
 import type { State } from '../../schema/state.ts';
 import { truncate } from '../terminal/display-width.ts';
 import { printableJson, printableLine } from '../terminal/printable.ts';
-import { count } from './count.ts';
+import { count } from './quantity.ts';
 
 export type Part = keyof State;
 export type EntryOf<P extends Part> = State[P][string];

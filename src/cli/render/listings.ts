@@ -3,7 +3,7 @@ import type { Named } from '../names/find-id.ts';
 import type { Context } from '../parse/command.ts';
 import { truncate } from '../terminal/display-width.ts';
 import { messageGist } from './event-gist.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from './wrap-command.ts';
 
 const maxListed = 50;
 const maxTurns = 20;

@@ -1,18 +1,19 @@
-import type { EntryCommit, SessionDiff } from '../../core/state/diff.ts';
-import { pointerOf } from '../../schema/state.ts';
+import type { SessionDiff } from '../../core/state/diff.ts';
+import type { EntryCommit } from '../../core/state/entry-commits.ts';
+import { pointerOf } from '../../schema/pointer.ts';
 import { wrap } from '../terminal/display-width.ts';
-import { hanging } from '../terminal/hanging.ts';
+import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { printableLine } from '../terminal/printable.ts';
 import type { Style, Terminal } from '../terminal/terminal.ts';
 import { type ChangeText, changeText, type EntryChange } from './change-text.ts';
-import { committedBy } from './committed-by.ts';
+import { committedBy } from './commit-table.ts';
 import { type Part, parts, titleOf } from './entry-text.ts';
 
 const signStyle: Readonly<Record<ChangeText['sign'], Style>> = { '+': 'green', '-': 'red', '~': 'yellow' };
 const indent = '    ';
 
 const labelled = (label: string, text: string, { columns, style }: Terminal): readonly string[] =>
-  hanging(`${indent}${label} `, text, columns, `${indent}${style('dim', label)} `);
+  hangingIndent(`${indent}${label} `, text, columns, `${indent}${style('dim', label)} `);
 
 type EntryCommits = NonNullable<SessionDiff['commits'][string]>;
 
@@ -34,7 +35,7 @@ const changeLines = (
   commits: EntryCommits | undefined,
   out: Terminal,
 ): readonly string[] => [
-  ...hanging(`  ${sign} `, line, out.columns, `  ${out.style(signStyle[sign], sign)} `),
+  ...hangingIndent(`  ${sign} `, line, out.columns, `  ${out.style(signStyle[sign], sign)} `),
   ...(why ? labelled('why:', why, out) : []),
   ...authors(sign, commits ?? {}).flatMap(([label, commit]) => labelled(label, authorText(commit, why), out)),
 ];

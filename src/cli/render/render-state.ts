@@ -1,5 +1,5 @@
 import type { State } from '../../schema/state.ts';
-import { hanging } from '../terminal/hanging.ts';
+import { hangingIndent } from '../terminal/hanging-indent.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type EntryOf, entryText, type Part, parts, titleOf } from './entry-text.ts';
 
@@ -15,8 +15,8 @@ export const renderPart = <P extends Part>(part: P, entries: State[P], out: Term
   const lines = entriesOf(part, entries).flatMap(([id, entry]) => {
     const { line, why } = entryText(part, id, entry);
     return [
-      ...hanging('  ', line, out.columns),
-      ...(why ? hanging('    why: ', why, out.columns, `    ${out.style('dim', 'why:')} `) : []),
+      ...hangingIndent('  ', line, out.columns),
+      ...(why ? hangingIndent('    why: ', why, out.columns, `    ${out.style('dim', 'why:')} `) : []),
     ];
   });
   return lines.length === 0 ? [] : [out.style('bold', titleOf[part]), ...lines];

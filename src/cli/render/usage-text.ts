@@ -1,6 +1,6 @@
 import type { SessionUsage } from '../../core/runs/usage.ts';
 import type { Limits, Spent } from '../../schema/run.ts';
-import { duration } from './duration.ts';
+import { duration } from './quantity.ts';
 
 const whole = new Intl.NumberFormat('en-US');
 const money = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 });

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { shellWord } from './shell-word.ts';
-import { wrapCommand } from './wrap-command.ts';
+import { shellWord, wrapCommand } from './wrap-command.ts';
 
 test('[CLI29] a long command can be pasted from several lines', () => {
   expect(wrapCommand('perdure ls', 40)).toEqual(['perdure ls']);

@@ -1,11 +1,12 @@
+import { errorCatalog } from '../../schema/error-catalog.ts';
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
-import { withoutWhatToDo } from '../parse/says-what-to-do.ts';
-import { duration } from '../render/duration.ts';
+import { runFailureCatalog } from '../../schema/run-failure-catalog.ts';
+import { endsWithRemedy, withoutRemedy } from '../parse/remedy-text.ts';
 import { eventGist } from '../render/event-gist.ts';
+import { duration } from '../render/quantity.ts';
 import { printableJson, printableLine, printableLines } from '../terminal/printable.ts';
 import type { Style } from '../terminal/terminal.ts';
-import { stepAfterFailure } from './after-failure.ts';
 
 /** A line about the activity of a run. */
 export interface Activity {
@@ -15,6 +16,14 @@ export interface Activity {
   /** Shown in full, on as many lines as needed. */
   readonly whole?: true;
 }
+
+const remedies = new Map(
+  Object.entries({ ...errorCatalog, ...runFailureCatalog }).map(([code, { remedy }]) => [code, remedy]),
+);
+
+/** The next step after a failed run, unless its message names one. A code of another release has none. */
+const stepAfterFailure = ({ code, message }: { code: string; message: string }): string | undefined =>
+  endsWithRemedy(message) ? undefined : remedies.get(code);
 
 type Describe<T extends EventType> = (payload: PayloadOf<T>, event: SessionEvent<T>) => readonly Activity[];
 
@@ -61,7 +70,7 @@ const descriptions: { readonly [T in EventType]?: Describe<T> } = {
   'model.failed': ({ failure, message, retryInMs }) =>
     retryInMs === undefined
       ? []
-      : notable(printableLine(`${failure}: ${withoutWhatToDo(message)}; retrying in ${duration(retryInMs)}`)),
+      : notable(printableLine(`${failure}: ${withoutRemedy(message)}; retrying in ${duration(retryInMs)}`)),
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
   'approval.settled': ({ answer, reason }, { actor }) =>

@@ -3,7 +3,7 @@ import { holdsAgentOf } from '../config/choose-agent.ts';
 import type { Context } from '../parse/command.ts';
 import { readRuns } from './read-runs.ts';
 import { restOf } from './runs-view.ts';
-import { whyUntaken } from './why-untaken.ts';
+import { workerShortage } from './worker-shortage.ts';
 import { workingRoot } from './working-root.ts';
 
 /**
@@ -16,6 +16,6 @@ export const carryOn = async (context: Context, session: Session): Promise<void>
   if (restOf(view)) return;
   const isOurs = context.server === undefined && holdsAgentOf(await context.config(), await root.summary());
   if (isOurs) context.startWorker(root);
-  const why = isOurs ? undefined : await whyUntaken(context, root);
+  const why = isOurs ? undefined : await workerShortage(context, root);
   await context.note(why ?? `it goes on in the background: ${context.commandText('attach', root.id)}`);
 };

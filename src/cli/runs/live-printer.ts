@@ -2,7 +2,7 @@ import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
 import { truncate, wrap } from '../terminal/display-width.ts';
-import { hanging } from '../terminal/hanging.ts';
+import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { printableLine } from '../terminal/printable.ts';
 import type { Style, Terminal } from '../terminal/terminal.ts';
 import { type Activity, activityOf } from './activity.ts';
@@ -137,7 +137,7 @@ export class LivePrinter {
     const lines = activities.flatMap(({ mark, text, style, whole }) =>
       (whole
         ? mark
-          ? hanging(mark, text, columns)
+          ? hangingIndent(mark, text, columns)
           : wrap(text, columns)
         : [truncate(mark + text, Math.min(columns, 200))]
       ).map((line) => this.#err.style(style, line)),

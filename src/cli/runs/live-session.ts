@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../concurrency/pause.ts';
 import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import { isPerdureError } from '../../schema/error.ts';
@@ -15,7 +16,7 @@ import { nextSteps } from './next-steps.ts';
 import type { Person } from './person.ts';
 import type { Runs } from './read-runs.ts';
 import { foldView, type Rest, type RunsView, restOf } from './runs-view.ts';
-import { whyUntaken } from './why-untaken.ts';
+import { workerShortage } from './worker-shortage.ts';
 import { workingRoot } from './working-root.ts';
 
 type Worker = ReturnType<ScopedRuntime['worker']>;
@@ -180,7 +181,7 @@ export class LiveSession {
       const waiting = this.#untaken;
       await sleep(untakenMs, undefined, { signal: this.#leaving.signal });
       if (!waiting || this.#untaken !== waiting) continue;
-      const why = await whyUntaken(this.#context, this.#options.session);
+      const why = await workerShortage(this.#context, this.#options.session);
       if (!why || this.#untaken !== waiting) continue;
       this.#isUntakenReported = true;
       return this.printer.note(why, 'yellow');
@@ -208,14 +209,14 @@ export class LiveSession {
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
     if (how === 'leave') return this.leave('detached');
     this.printer.note('Ctrl-C again cancels it');
-    await sleep(cancelWithinMs, undefined, { signal: this.#leaving.signal }).catch(() => undefined);
+    await pause(cancelWithinMs, this.#leaving.signal);
     if (!this.#isCancelling) this.leave('detached');
   }
 
   /** Says what happens to the run without this terminal. */
   async #reportLeft(): Promise<void> {
     const isUntaken = !this.#worker && this.#untaken !== undefined;
-    const why = isUntaken ? await whyUntaken(this.#context, this.#options.session) : undefined;
+    const why = isUntaken ? await workerShortage(this.#context, this.#options.session) : undefined;
     if (why && !this.#isUntakenReported) this.printer.note(why, 'yellow');
     const left = why ? 'the input is stored and waits for a worker' : 'the run goes on without this terminal';
     this.printer.note(`${left}; to come back:`);

@@ -1,9 +1,9 @@
 import type { Replay } from '../../core/worker/replay.ts';
 import type { Json } from '../../schema/json.ts';
-import { count } from '../render/count.ts';
 import { changedValues, valueText } from '../render/entry-text.ts';
+import { count } from '../render/quantity.ts';
 import { wrap } from '../terminal/display-width.ts';
-import { hanging } from '../terminal/hanging.ts';
+import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { printableLine } from '../terminal/printable.ts';
 import type { Style, Terminal } from '../terminal/terminal.ts';
 
@@ -31,7 +31,12 @@ const lineOf = ({ what, recorded, replayed }: Departure): readonly [sign: string
 const linesOf = (departure: Departure, width: number, out: Terminal): readonly string[] => {
   const [sign, style, text] = lineOf(departure);
   const step = String(departure.step).padStart(width);
-  return hanging(`  ${step} ${sign} `, text, out.columns, `  ${out.style('dim', step)} ${out.style(style, sign)} `);
+  return hangingIndent(
+    `  ${step} ${sign} `,
+    text,
+    out.columns,
+    `  ${out.style('dim', step)} ${out.style(style, sign)} `,
+  );
 };
 
 const howFar: Readonly<Record<NonNullable<Replay['upTo']>, string>> = {

@@ -1,4 +1,4 @@
-import type { WorkerOptions } from '../../core/runtime/workers.ts';
+import type { WorkerOptions } from '../../core/runs/worker-options.ts';
 import { workerLimits } from '../../schema/worker-limits.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import { type Context, text, texts, type Values } from '../parse/command.ts';

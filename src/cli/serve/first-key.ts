@@ -1,4 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMs } from '../../concurrency/backoff.ts';
+import { pause } from '../../concurrency/pause.ts';
 import type { Runtime } from '../../runtime.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { keepKey } from '../names/kept-key.ts';
@@ -10,7 +11,7 @@ export interface FirstKey {
   readonly isKept: boolean;
 }
 
-const maxPauseMs = 100;
+const backoff = { firstMs: 100, maxMs: 100 };
 
 type Registry = Pick<Awaited<ReturnType<Context['runtime']>>, 'members' | 'keys'>;
 
@@ -30,7 +31,7 @@ const makeOnly = async ({ members, keys }: Registry): Promise<string | undefined
       id !== key.id && revokedAt === undefined;
     if (!(await keys.list()).some(isOther)) return token;
     await keys.revoke(key.id);
-    await pause(Math.random() * maxPauseMs);
+    await pause(backoffMs(1, backoff, Math.random));
     if ((await keys.list()).some(isOther)) return undefined;
   }
 };

@@ -3,7 +3,7 @@ import type { Runtime } from '../../runtime.ts';
 import { scriptNote } from '../config/script-note.ts';
 import { keptKeyFile, keyFileIn, readKeptKey } from '../names/kept-key.ts';
 import type { Context } from '../parse/command.ts';
-import { shellWord } from '../render/shell-word.ts';
+import { shellWord } from '../render/wrap-command.ts';
 import { wrap } from '../terminal/display-width.ts';
 import type { FirstKey } from './first-key.ts';
 

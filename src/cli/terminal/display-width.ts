@@ -1,48 +1,52 @@
+import stringWidth from 'string-width';
+
 const ascii = /^[ -~]*$/;
-const wide =
-  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{17000}-\u{18aff}\u{1b000}-\u{1b2ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\ufe0f/u;
-const mark = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 const segmenter = new Intl.Segmenter();
 
 const graphemes = (text: string): readonly string[] =>
   ascii.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-const graphemeWidth = (grapheme: string): number => {
-  if (ascii.test(grapheme)) return grapheme.length;
-  if (wide.test(grapheme)) return 2;
-  return mark.test(grapheme) ? 0 : 1;
-};
+/** Columns of a terminal that a text without control characters takes. */
+export const displayWidth = (text: string): number => stringWidth(text);
 
-/** Terminal columns that a text without control characters takes. */
-export const displayWidth = (text: string): number =>
-  ascii.test(text) ? text.length : graphemes(text).reduce((sum, grapheme) => sum + graphemeWidth(grapheme), 0);
+/** Measures no more of a long text than the width holds, because measuring emoji is slow. */
+const fits = (text: string, width: number): boolean => {
+  if (text.length * 2 <= width) return true;
+  if (ascii.test(text)) return text.length <= width;
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    used += displayWidth(segment);
+    if (used > width) return false;
+  }
+  return true;
+};
 
 /** The longest beginning that fits, but at least one grapheme. */
 const fitting = (text: string, width: number): string => {
   if (ascii.test(text)) return text.slice(0, Math.max(width, 1));
   let used = 0;
-  let fits = '';
+  let beginning = '';
   for (const { segment } of segmenter.segment(text)) {
-    used += graphemeWidth(segment);
-    if (used > width && fits !== '') break;
-    fits += segment;
+    used += displayWidth(segment);
+    if (used > width && beginning !== '') break;
+    beginning += segment;
   }
-  return fits;
+  return beginning;
 };
 
 export const truncate = (text: string, width: number): string => {
-  if (text.length * 2 <= width || displayWidth(text) <= width) return text;
+  if (fits(text, width)) return text;
   return width < 1 ? '' : width === 1 ? '…' : `${fitting(text, width - 1)}…`;
 };
 
 /** Truncates at the beginning instead of the end. */
 export const truncateStart = (text: string, width: number): string => {
-  if (text.length * 2 <= width || displayWidth(text) <= width) return text;
+  if (fits(text, width)) return text;
   if (width < 1) return '';
   let used = 1;
   let kept = '';
   for (const grapheme of graphemes(text).toReversed()) {
-    used += graphemeWidth(grapheme);
+    used += displayWidth(grapheme);
     if (used > width) break;
     kept = grapheme + kept;
   }
@@ -63,8 +67,8 @@ export const breakAt = (text: string, width: number): readonly string[] => {
 
 /** The first piece of a word that is too long: up to the last | that fits, otherwise as much as fits. */
 const fittingChoices = (word: string, width: number): string => {
-  const fits = fitting(word, width);
-  return fits.slice(0, fits.lastIndexOf('|') + 1) || fits;
+  const beginning = fitting(word, width);
+  return beginning.slice(0, beginning.lastIndexOf('|') + 1) || beginning;
 };
 
 /**
@@ -72,7 +76,7 @@ const fittingChoices = (word: string, width: number): string => {
  * its indentation.
  */
 export const wrap = (line: string, width: number): readonly string[] => {
-  if (line.length * 2 <= width || displayWidth(line) <= width) return [line];
+  if (fits(line, width)) return [line];
   const lines: string[] = [];
   let current = '';
   let used = 0;
@@ -85,7 +89,7 @@ export const wrap = (line: string, width: number): readonly string[] => {
     }
     if (current !== '') lines.push(current);
     let rest = current === '' && lines.length === 0 ? word : word.trimStart();
-    while (displayWidth(rest) > width) {
+    while (!fits(rest, width)) {
       const piece = fittingChoices(rest, width);
       lines.push(piece);
       rest = rest.slice(piece.length);

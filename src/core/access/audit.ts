@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { AuditEntry } from '../../schema/audit-entry.ts';
 import { AuditId, newId, type WorkspaceId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { writeOf } from '../engine/change-records.ts';
 import type { Caller, RecordAccess, Secrets } from '../engine/scope.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Records } from '../ports/records.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { type Audited, outcomeOf } from './guard.ts';
 
 const ListOptions = z.strictObject({

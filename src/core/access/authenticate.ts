@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { KeyId, MemberId, WorkspaceId } from '../../schema/ids.ts';
 import type { KeyInfo } from '../../schema/key-info.ts';
 import type { Member } from '../../schema/member.ts';
@@ -22,11 +23,7 @@ export const authenticator = (
   records: Records,
   clock: Clock,
 ): ((token: string) => Promise<Authenticated | undefined>) => {
-  const holders = new Map<KeyId, MemberId>();
-  const keepHolder = (key: KeyId, member: MemberId): void => {
-    holders.set(key, member);
-    if (holders.size > maxHolders) holders.delete(holders.keys().next().value!);
-  };
+  const holders = new BoundedMap<KeyId, MemberId>(maxHolders);
   return async (token) => {
     const { workspace, id, secret } = parseToken(token);
     if (!workspace || !id || !secret) return undefined;
@@ -40,7 +37,7 @@ export const authenticator = (
     if (!isSecretOf(key, secret) || key.revokedAt !== undefined || isExpired(key, clock.now())) return undefined;
     const { member } = (key.member === known ? holder : await findMember(records, workspace, key.member)) ?? {};
     if (!member) return undefined;
-    keepHolder(id, member.id);
+    holders.set(id, member.id);
     return { identity: identityOf(workspace, key, member), key: infoOf(key) };
   };
 };

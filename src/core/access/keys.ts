@@ -5,10 +5,10 @@ import { KeyId, MemberId, newId } from '../../schema/ids.ts';
 import { KeyInfo } from '../../schema/key-info.ts';
 import { type Member, MemberRole } from '../../schema/member.ts';
 import { isAtLeast, lowerRole } from '../../schema/member-roles.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
 import type { CallerAccess, RecordAccess } from '../engine/scope.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { findMember, mustFindMember } from './members.ts';
 import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
 

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { MemberId, type WorkspaceId } from '../../schema/ids.ts';
 import { Member, MemberRole, Profile } from '../../schema/member.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
 import type { Caller, CallerAccess, RecordAccess } from '../engine/scope.ts';
 import type { Records, RecordWrite } from '../ports/records.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { StoredKey } from './stored-key.ts';
 
 const NewMember = z.strictObject({ id: MemberId, role: MemberRole.default('member'), profile: Profile.optional() });

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { WorkspaceView } from '../../schema/views/registry.ts';
 import { allRecords, writeOf } from '../engine/change-records.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Records } from '../ports/records.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 
 export type Workspace = z.infer<typeof WorkspaceView>;
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { execute } from '../engine/execute.ts';
 import type { LogAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { evict, type Summarize, summarizeByTurn } from '../session/context/compaction.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { messagesBackwards, type TranscriptEntry } from './transcript.ts';
 
 export interface CompactOptions {

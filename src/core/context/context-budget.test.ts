@@ -4,7 +4,7 @@ import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { Session } from '../runtime/session.ts';
 import { defineAgent } from '../session/agent.ts';
-import { estimateTokens, textTokens } from '../session/context/context.ts';
+import { estimateTokens, textTokens } from '../session/context/context-units.ts';
 
 const open = async () => (await openRuntime({ store: openMemoryStore() })).sessions.open();
 

@@ -1,21 +1,16 @@
 import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { NewestEvents } from '../engine/read-log.ts';
 import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { SessionKey } from '../ports/store.ts';
-import {
-  assembleContext,
-  type Context,
-  type ContextEntry,
-  defaultContextTokens,
-  estimateTokens,
-} from '../session/context/context.ts';
+import { assembleContext, type Context, defaultContextTokens } from '../session/context/context.ts';
+import { type ContextEntry, estimateTokens } from '../session/context/context-units.ts';
 import { systemText } from '../session/context/system-text.ts';
 import { boundAgent } from '../session/decide-commit.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
 import { messagesOf } from './transcript.ts';

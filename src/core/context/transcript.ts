@@ -2,12 +2,13 @@ import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Actor, RunId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
 import { type NewestEvents, readBackward } from '../engine/read-log.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 

@@ -5,8 +5,8 @@ import { encodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import { redactDraft } from '../session/redaction/redact-draft.ts';
-import type { Landed } from './landed.ts';
 import type { WriteAccess } from './scope.ts';
+import type { Landed } from './session-folds.ts';
 
 /** Builds the events as a reader would get them, without decoding the bytes that were just encoded. */
 const eventsOf = (key: SessionKey, drafts: readonly EventDraft[], { events }: Appended): readonly SessionEvent[] =>

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { backoffMs } from '../../concurrency/backoff.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
@@ -6,7 +7,7 @@ import type { Records, RecordWrite, StoredRecord } from '../ports/records.ts';
 
 const pageSize = 500;
 const maxTries = 50;
-const longestPauseMs = 50;
+const backoff = { firstMs: 1, maxMs: 50 };
 
 /** A write of a record under its own id. */
 export const writeOf = <Body extends { readonly id: string }>(
@@ -43,7 +44,7 @@ export const changeRecords = async <T>(
   for (let tries = 0; tries < maxTries; tries++) {
     const { writes, result } = await decide();
     if (await records.writeRecords(workspace, writes)) return result;
-    await pause(Math.random() * Math.min(2 ** tries, longestPauseMs));
+    await pause(backoffMs(tries + 1, backoff, Math.random));
   }
   throw new PerdureError('CONFLICT', `gave up after ${maxTries} conflicting writes: try again later`);
 };

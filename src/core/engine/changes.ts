@@ -1,10 +1,11 @@
 import type { z } from 'zod';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
-import { endAtOnce } from './end-at-once.ts';
 import { Following } from './events.ts';
 import type { FollowAccess, WriteAccess } from './scope.ts';
 
@@ -22,21 +23,6 @@ export interface SessionChange {
 /** Maximum sessions remembered for one reader. If more are pending, their changes are read from the listing. */
 const maxSessions = 10_000;
 
-/** Heads of the sessions that were set last, up to `maxSessions`. */
-class Heads {
-  readonly #heads = new Map<SessionId, number>();
-
-  isAt(session: SessionId, head: number): boolean {
-    return (this.#heads.get(session) ?? 0) >= head;
-  }
-
-  set(session: SessionId, head: number): void {
-    this.#heads.delete(session);
-    this.#heads.set(session, head);
-    if (this.#heads.size > maxSessions) this.#heads.delete(this.#heads.keys().next().value!);
-  }
-}
-
 type ChangesAccess = Pick<FollowAccess & WriteAccess, 'store' | 'workspace' | 'clock' | 'closing'>;
 
 /**
@@ -48,7 +34,7 @@ export const readChanges = (
   options: ChangesOptions = {},
 ): AsyncGenerator<SessionChange, void, void> => {
   const { after = scope.clock.now(), signal } = parseInput('the query', Following, options);
-  return endAtOnce(signal, (ending) => untilClosed(scope, after, ending));
+  return abortableGenerator(signal, (ending) => untilClosed(scope, after, ending));
 };
 
 async function* untilClosed(
@@ -70,13 +56,14 @@ async function* followChanges(
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
   const bell = newDoorbell();
-  const reported = new Heads();
+  const reported = new BoundedMap<SessionId, number>(maxSessions);
+  const isReported = (session: SessionId, head: number): boolean => (reported.get(session) ?? 0) >= head;
   const pending = new Map<SessionId, number>();
   const now = (): number => Math.max(0, clock.now() - clockSkewMs);
   let pendingFromMs = Math.min(after, now());
   let listFromMs: number | undefined = after;
   const stopWatching = store.watchWorkspace(workspace, (session, head) => {
-    if (reported.isAt(session, head)) return;
+    if (isReported(session, head)) return;
     pending.set(session, Math.max(head, pending.get(session) ?? 0));
     if (pending.size > maxSessions) {
       pending.clear();
@@ -100,7 +87,7 @@ async function* followChanges(
   try {
     while (!ending.aborted) {
       for await (const [session, head] of waiting()) {
-        if (reported.isAt(session, head)) continue;
+        if (isReported(session, head)) continue;
         reported.set(session, head);
         yield { session, head, after: pendingFromMs };
         if (ending.aborted) return;

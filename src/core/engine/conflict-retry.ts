@@ -1,13 +1,14 @@
 import { setTimeout } from 'node:timers/promises';
+import { backoffMs } from '../../concurrency/backoff.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionKey } from '../ports/store.ts';
 
 const maxAttempts = 20;
-const maxDelayMs = 50;
+const backoff = { firstMs: 2, maxMs: 50 };
 
 /** Waits before the next attempt, except after the first. Jitter, so that lockstep retries cannot starve a writer. */
 export const backOff = (attempt: number): Promise<void> =>
-  attempt === 0 ? Promise.resolve() : setTimeout(Math.random() * Math.min(2 ** attempt, maxDelayMs));
+  attempt === 0 ? Promise.resolve() : setTimeout(backoffMs(attempt, backoff, Math.random));
 
 export const tooManyConflicts = (key: SessionKey): PerdureError =>
   new PerdureError('CONFLICT', `gave up on ${key.session} after ${maxAttempts} conflicting writes: try again later`, {

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
-import { endAtOnce } from './end-at-once.ts';
 import { refuseBeyond, resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { FollowAccess } from './scope.ts';
@@ -42,7 +43,7 @@ export const readEvents = (
   options: EventsOptions = {},
 ): AsyncGenerator<SessionEvent, void, void> => {
   const asked = parseInput('the query', Options, options);
-  return endAtOnce(asked.signal, (signal) => untilClosed(scope, key, { ...asked, signal }));
+  return abortableGenerator(asked.signal, (signal) => untilClosed(scope, key, { ...asked, signal }));
 };
 
 /** Ends a follower without an error if the runtime closes meanwhile. */

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { type Attempt, Place } from '../../schema/place.ts';
 import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { resolvePoint } from './points.ts';
 import { readForward } from './read-log.ts';

@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, liveAtOrBefore } from '../session/live-lineage.ts';
 

@@ -1,5 +1,5 @@
 import { maxNoteBytes, type Notes } from '../ports/notes.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import { after, type Preview } from './preview.ts';
 
 /** Delay between two notes of a session. */
@@ -85,8 +85,6 @@ export interface RelayOptions {
   readonly lookedOn: () => Iterable<SessionKey>;
 }
 
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
 /**
  * Relays previews between processes by notes. A process that works on a session announces it now and then, and
  * processes with viewers answer. Only then are previews sent, about ten times a second.
@@ -116,7 +114,7 @@ export class PreviewRelay {
    * next message.
    */
   over(key: SessionKey): void {
-    if (!this.#shown.get(nameOf(key))?.isWanted) this.#shown.delete(nameOf(key));
+    if (!this.#shown.get(sessionKeyName(key))?.isWanted) this.#shown.delete(sessionKeyName(key));
   }
 
   /** Called when a viewer in this process begins to watch the session. */
@@ -150,7 +148,7 @@ export class PreviewRelay {
   }
 
   #asked(key: SessionKey, anew: boolean): void {
-    const shown = this.#shown.get(nameOf(key));
+    const shown = this.#shown.get(sessionKeyName(key));
     if (!shown) return;
     const isNew = anew || !shown.isWanted;
     shown.isWanted = true;
@@ -161,7 +159,7 @@ export class PreviewRelay {
   }
 
   #shownOf(key: SessionKey): ShownSession {
-    const name = nameOf(key);
+    const name = sessionKeyName(key);
     const known = this.#shown.get(name);
     if (known) return known;
     if (this.#shown.size >= maxShown) this.#forgetSilent();

@@ -1,6 +1,6 @@
 import type { ModelDelta } from '../ports/model.ts';
 import type { Notes } from '../ports/notes.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import type { RedactedStream, Redactor } from '../session/redaction/redact.ts';
 import { after, type Preview, type Written } from './preview.ts';
 import { PreviewRelay } from './preview-relay.ts';
@@ -38,8 +38,6 @@ export class ShownText<Kind> {
     if (text !== '') this.#show(kind, text);
   }
 }
-
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 /** The message that is being written, in the order in which its kinds of text began. */
 interface Writing {
@@ -89,16 +87,16 @@ export class Previews {
 
   constructor(notes: Notes, closing: AbortSignal) {
     this.#relay = new PreviewRelay(notes, {
-      soFar: (key) => this.#soFar(nameOf(key)),
-      show: (key, preview) => this.#show(nameOf(key), preview),
-      isLookedOn: (key) => this.#watched.has(nameOf(key)),
+      soFar: (key) => this.#soFar(sessionKeyName(key)),
+      show: (key, preview) => this.#show(sessionKeyName(key), preview),
+      isLookedOn: (key) => this.#watched.has(sessionKeyName(key)),
       lookedOn: () => [...this.#watched.values()].map(({ key }) => key),
     });
     closing.addEventListener('abort', () => this.#relay.close(), { once: true });
   }
 
   listen(key: SessionKey, listener: Listener): () => void {
-    const name = nameOf(key);
+    const name = sessionKeyName(key);
     const { viewers } = this.#watched.get(name) ?? { viewers: new Set<Viewer>() };
     const viewer = new Viewer(listener);
     this.#watched.set(name, { key, viewers: viewers.add(viewer) });
@@ -111,7 +109,7 @@ export class Previews {
   }
 
   tell(key: SessionKey, written: Written): void {
-    const name = nameOf(key);
+    const name = sessionKeyName(key);
     const preview = written.type === 'delta' ? { ...written, offset: this.#keep(name, written) } : written;
     this.#show(name, preview);
     this.#relay.tell(key, preview);
@@ -119,7 +117,7 @@ export class Previews {
 
   /** The message is in the log, or never will be. New viewers are shown nothing of it. */
   over(key: SessionKey): void {
-    this.#writing.delete(nameOf(key));
+    this.#writing.delete(sessionKeyName(key));
     this.#relay.over(key);
   }
 

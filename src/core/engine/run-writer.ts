@@ -1,3 +1,4 @@
+import { Mutex } from '../../concurrency/mutex.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -16,8 +17,9 @@ export class RunWriter {
   readonly key: SessionKey;
   #epoch: number | undefined;
   #writtenTo = 0;
-  #writing: Promise<unknown> = Promise.resolve();
-  /** Called with the written events, in order. */
+  /** Calls that run beside each other write one after another. */
+  readonly #writing = new Mutex();
+  /** Told of what was written, in order. */
   onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
 
   constructor(scope: WriteAccess, key: SessionKey) {
@@ -62,7 +64,7 @@ export class RunWriter {
   }
 
   #writeHeld(decide: Decide, fact: boolean): Promise<readonly SessionEvent[]> {
-    return this.#inOrder(async () => {
+    return this.#writing.run(async () => {
       const { events } = await this.#write({
         read: async (attempt) => ({
           fold: await (attempt === 0 ? this.fold() : this.#scope.folds.head(this.key)),
@@ -72,13 +74,6 @@ export class RunWriter {
       });
       return events;
     });
-  }
-
-  /** Calls that run in parallel write one after another. */
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#writing.then(work, work);
-    this.#writing = mine.catch(() => undefined);
-    return mine;
   }
 
   #held(): number {

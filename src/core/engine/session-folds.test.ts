@@ -7,8 +7,7 @@ import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { FoldSnapshot } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
-import type { Landed } from './landed.ts';
-import { SessionFolds } from './session-folds.ts';
+import { type Landed, SessionFolds } from './session-folds.ts';
 
 const workspace = 'local' as WorkspaceId;
 const fail = (problem: unknown): never => {

@@ -1,11 +1,20 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import { KeyedMutex } from '../../concurrency/mutex.ts';
 import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { FoldSnapshot, Head, SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import {
+  type Appended,
+  type FoldSnapshot,
+  type Head,
+  type SessionKey,
+  type Store,
+  type StoredEvent,
+  sessionKeyName,
+} from '../ports/store.ts';
 import { linkProblem } from '../session/events/chain.ts';
 import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/events/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
-import type { Landed } from './landed.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
 /** A snapshot is due when either limit is reached. So opening a session folds a tail that is below both limits. */
@@ -19,6 +28,13 @@ export interface SnapshotPolicy {
 export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBytes: 1024 * 1024 };
 
 const cachedSessions = 1000;
+
+/** What landed, with the events as they stand in the log. */
+export interface Landed {
+  readonly outcome: Appended;
+  readonly events: readonly SessionEvent[];
+  readonly bytes: number;
+}
 
 export interface Counted {
   readonly state: SessionFold;
@@ -110,9 +126,9 @@ export class SessionFolds {
   readonly #store: Store;
   readonly #policy: SnapshotPolicy;
   readonly #report: (problem: unknown) => void;
-  readonly #newest = new Map<string, Counted>();
+  readonly #newest = new BoundedMap<string, Counted>(cachedSessions);
   readonly #writing = new Set<Promise<void>>();
-  readonly #deciding = new Map<string, Promise<unknown>>();
+  readonly #deciding = new KeyedMutex<string>();
 
   constructor(store: Store, policy: SnapshotPolicy, report: (problem: unknown) => void) {
     this.#store = store;
@@ -132,7 +148,7 @@ export class SessionFolds {
 
   /** Like `recent`, but also works if a commit is damaged. Then everything but the state is reliable. */
   async recentOutline(key: SessionKey): Promise<SessionFold> {
-    return this.#newest.get(cacheKey(key))?.state ?? this.outline(key);
+    return this.#newest.get(sessionKeyName(key))?.state ?? this.outline(key);
   }
 
   /** Like `head`, but also works if a commit is damaged. */
@@ -149,12 +165,12 @@ export class SessionFolds {
 
   async #outlineAt(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
     const key: SessionKey = { workspace: head.workspace, session: head.session };
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
     const base = known && known.state.seq < head.seq ? known : undefined;
     const read = await this.#foldTo(key, head.seq, { base, newest });
     // Another append may have advanced the fold meanwhile.
-    const now = this.#newest.get(cacheKey(key));
+    const now = this.#newest.get(sessionKeyName(key));
     if (!now || now.state.seq <= read.state.seq) this.#keep(key, read);
     return read.state;
   }
@@ -166,13 +182,13 @@ export class SessionFolds {
 
   /** Like `at`, with the counts since the last snapshot, for a child that continues from there. */
   async countedAt(key: SessionKey, seq: number): Promise<Counted> {
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     return known?.state.seq === seq ? known : this.#foldTo(key, seq);
   }
 
   /** The fold before the first event of the turn of `given`, if it was folded here. Reads nothing. */
   beforeTurn(key: SessionKey, given: SessionFold): SessionFold | undefined {
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     return known?.began && known.state === given && given.turn === given.lastTurn ? sound(known.began) : undefined;
   }
 
@@ -183,7 +199,7 @@ export class SessionFolds {
     { outcome, events, bytes }: Landed,
     target?: SessionFold,
   ): void {
-    const known = this.#newest.get(cacheKey(key));
+    const known = this.#newest.get(sessionKeyName(key));
     if (before && known?.state.hash !== hexOf(outcome.previous)) {
       this.forget(key);
       return;
@@ -204,21 +220,12 @@ export class SessionFolds {
   }
 
   /** Decisions about one session wait for each other here. So only other processes can conflict with them. */
-  async inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
-    const name = cacheKey(key);
-    const before = this.#deciding.get(name);
-    const mine = (before ?? Promise.resolve()).then(work, work);
-    const settled = mine.catch(() => undefined);
-    this.#deciding.set(name, settled);
-    try {
-      return await mine;
-    } finally {
-      if (this.#deciding.get(name) === settled) this.#deciding.delete(name);
-    }
+  inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
+    return this.#deciding.run(sessionKeyName(key), work);
   }
 
   forget(key: SessionKey): void {
-    this.#newest.delete(cacheKey(key));
+    this.#newest.delete(sessionKeyName(key));
   }
 
   forgetAll(): void {
@@ -290,11 +297,6 @@ export class SessionFolds {
   }
 
   #keep(key: SessionKey, tracked: Counted): void {
-    const name = cacheKey(key);
-    this.#newest.delete(name);
-    this.#newest.set(name, tracked);
-    if (this.#newest.size > cachedSessions) this.#newest.delete(this.#newest.keys().next().value!);
+    this.#newest.set(sessionKeyName(key), tracked);
   }
 }
-
-const cacheKey = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { buildTrees } from '../../../test/support/files/build-trees.ts';
 import { MemoryBlobs } from '../../../test/support/files/memory-blobs.ts';
 import { commonTree } from './common-tree.ts';
+import { overlayBlobs } from './overlay-blobs.ts';
 import { listTree, treeReader } from './read-tree.ts';
 import { hashOf } from './tree.ts';
-import { withBlobs } from './with-blobs.ts';
 
 const blobs = new MemoryBlobs();
 const file = (text: string) => ({
@@ -36,7 +36,7 @@ test('[FILE36] each path has the entry that both sides last had in common', asyn
   );
   const common = await commonTree(treeReader(blobs), trees);
   const found: Record<string, string> = {};
-  for await (const [path, entry] of listTree(treeReader(withBlobs(blobs, common.trees)), common.root)) {
+  for await (const [path, entry] of listTree(treeReader(overlayBlobs(blobs, common.trees)), common.root)) {
     if (entry.kind === 'file') found[path] = entry.hash;
   }
   const expected = { same: '2', 'd/ours': '1', 'd/both': '2', gone: '0', 'd/kind': '0' };

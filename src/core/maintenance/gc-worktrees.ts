@@ -8,8 +8,8 @@ import { keyOf, type LogAccess, type WorktreeAccess, type WriteAccess } from '..
 import { homesOf, placeHere, placeIn } from '../files/disk/place.ts';
 import { asWorktreeError } from '../files/disk/worktree-error.ts';
 import { leftOutOf } from '../files/left-out.ts';
+import { readOnlyBlobs } from '../files/read-only-blobs.ts';
 import { treeOf } from '../files/tree.ts';
-import { withoutPutting } from '../files/without-putting.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
 
@@ -75,7 +75,7 @@ const filesProblem = async (
   if ((await namesIn(folder)).length === 0) return undefined;
   const base = treeOf(await scope.folds.head(key));
   const options = { folder, base, secrets: (await scope.secrets.redactor()).forms };
-  const there = await scope.worktrees.snapshot(options, withoutPutting(scope.blobs));
+  const there = await scope.worktrees.snapshot(options, readOnlyBlobs(scope.blobs));
   const leftOut = Object.values(leftOutOf(there)).flatMap(({ paths }) => paths);
   if (leftOut.length > 0) return `it contains files that snapshots leave out: ${leftOut.slice(0, 5).join(', ')}`;
   return (await isNamed(scope, key, there.root)) ? undefined : 'it contains files that no snapshot has';

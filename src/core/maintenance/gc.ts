@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { reachOf, readBlobEvents } from '../engine/blob-events.ts';
 import type { FollowAccess } from '../engine/scope.ts';
 import { blobsOf } from '../files/blobs-of.ts';
@@ -8,7 +9,6 @@ import { emptyTree } from '../files/tree.ts';
 import type { BlobHash, LooseBlob } from '../ports/blobs.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { type CollectAccess, collectWorktrees, type OldWorktree } from './gc-worktrees.ts';
 
 /** Longer than any writer takes between storing a blob and appending the event that names it. */

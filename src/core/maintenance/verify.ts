@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPerdureError } from '../../schema/error.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { reachOf } from '../engine/blob-events.ts';
 import { readForward } from '../engine/read-log.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
@@ -8,7 +9,6 @@ import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
 import { blobNamedBy, type NamedBlob } from '../session/events/blob-events.ts';
 import { genesisHash, linkProblem } from '../session/events/chain.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
 import { foldSummary, type SummaryFold, turnMark } from '../session/summary-fold.ts';
 import { type BadEvent, foldProblem, legible } from './verify-folds.ts';

@@ -15,6 +15,9 @@ export interface SessionKey {
   readonly session: SessionId;
 }
 
+/** One text for each session of all workspaces. Neither part contains a slash. */
+export const sessionKeyName = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+
 /**
  * An event to append. The store assigns seq, time, salt and hash. `next` opens a turn, `current` means the turn of the
  * previous event.

@@ -3,12 +3,12 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { approvalKey } from '../../schema/idempotency-key.ts';
 import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { execute } from '../engine/execute.ts';
 import { type CallerAccess, keyOf, type LogAccess, type WorkerAccess, type WriteAccess } from '../engine/scope.ts';
 import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { settledAlready } from '../session/decide-answer.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 import type { ApprovalState } from '../session/runs/run-fold.ts';
 

@@ -1,8 +1,9 @@
 import { idTime, RunId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { readBackward } from '../engine/read-log.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
 import { runNotFound } from './run-not-found.ts';
 import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
 import { Holder } from '../../schema/lifecycle.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { pauseChildren, resumeChildren } from './pause.ts';
 
 const Options = z.strictObject({ to: Holder, reason: Text.max(2000).optional() });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import { type CommandSource, execute } from '../engine/execute.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import { type FollowAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { lifecycle } from '../session/lifecycle.ts';
 

@@ -3,12 +3,12 @@ import { PerdureError } from '../../schema/error.ts';
 import { newId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { readTurns } from '../context/transcript.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
 import type { CallerAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { cancelledBy, type Rewind } from '../sessions/rewind.ts';
 import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 

@@ -1,9 +1,11 @@
 import type { z } from 'zod';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { followRun, isOfRun, newlyFollowed } from '../../schema/follow-run.ts';
 import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import {
   type EndedRun,
   hasEnded,
@@ -13,16 +15,14 @@ import {
   type RunUnderWay,
   type WaitingRun,
 } from '../../schema/run-result.ts';
-import { endAtOnce } from '../engine/end-at-once.ts';
 import { Following, readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
 import type { FollowAccess, HandleAccess, WorkerAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { cancelRun } from './cancel.ts';
-import { warnWhileUntaken } from './warn-untaken.ts';
+import { warnWhileUnclaimed } from './unclaimed-run-warning.ts';
 
 /** A run's id, and the seq of the event that admitted it. */
 export interface AdmittedRun {
@@ -98,7 +98,7 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
   ): Promise<Wanted> => {
     const { signal } = parseInput('the query', Waiting, options);
     scope.needWorker(key);
-    const stopWarning = warnWhileUntaken(scope, key, id);
+    const stopWarning = warnWhileUnclaimed(scope, key, id);
     try {
       for await (const standing of runStandings(scope, key, run, signal)) if (isWanted(standing)) return standing;
     } finally {
@@ -111,7 +111,7 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
     session: key.session,
     events: (options = {}) => {
       const { after = 0, signal } = parseInput('the query', Following, options);
-      return endAtOnce(signal, (ending) => eventsAfter(after, ending));
+      return abortableGenerator(signal, (ending) => eventsAfter(after, ending));
     },
     status: async () => {
       for await (const standing of runStandings(scope, key, run)) return standing;

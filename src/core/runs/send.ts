@@ -5,11 +5,11 @@ import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
 import type { CallerAccess, FollowAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { cancelRun } from './cancel.ts';
 import { type AdmittedRun, type Run, type RunHandleAccess, runHandle } from './runs.ts';
 

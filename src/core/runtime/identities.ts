@@ -1,14 +1,14 @@
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { auditOf } from '../access/audit.ts';
 import { type Authenticated, authenticator } from '../access/authenticate.ts';
-import { doOnce } from '../access/do-once.ts';
 import { isAudited, refusalOf } from '../access/guard.ts';
+import { answerOnce } from '../access/idempotent-requests.ts';
 import type { Identity } from '../access/identity.ts';
 import { keysOf } from '../access/keys.ts';
 import { membersOf } from '../access/members.ts';
 import { type Workspaces, workspacesOf } from '../access/workspaces.ts';
-import type { AtWork } from '../engine/at-work.ts';
 import { readChanges } from '../engine/changes.ts';
+import type { RunningServices } from '../engine/running-services.ts';
 import { collectGarbage } from '../maintenance/gc.ts';
 import { approvalsOf } from '../runs/approvals.ts';
 import { listWorkers } from '../runs/list-workers.ts';
@@ -68,7 +68,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const workspaces = workspacesOf(store, clock);
   /** Operations on all workspaces are audited in the workspace `local`, as acts of the program itself. */
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
-  const atWork: AtWork = new Set();
+  const atWork: RunningServices = new Set();
   const makeWorker = (field: Pick<WorkerField, 'workspace' | 'scopeOf' | 'keepsAlive'>, given?: WorkerOptions) => {
     const shared = { queue: store, agents: [...agents.keys()], data, closing, atWork, onWarning };
     return new RunWorker({ ...shared, ...field, onBegin: (worker) => ownWorker.giveWayTo(worker) }, given);
@@ -89,7 +89,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     make: () => makeWorker({ scopeOf: workerScope, keepsAlive: false }),
   });
   const verbsOf = (scope: Scope): RuntimeVerbs => ({
-    once: (request, work) => doOnce(scope, request, work),
+    once: (request, work) => answerOnce(scope, request, work),
     check: (verb) => check(scope, verb as Verb),
     gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
     changes: (changesOptions) => readChanges(scope, changesOptions),

@@ -1,4 +1,4 @@
-import type { AtWork } from '../engine/at-work.ts';
+import type { RunningServices } from '../engine/running-services.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { RunWorker } from '../worker/worker.ts';
 
@@ -6,7 +6,7 @@ export interface OwnWorkerOptions {
   /** False where the program wants none. */
   readonly isWanted: boolean;
   /** All that is at work in the runtime, also for the program. */
-  readonly atWork: AtWork;
+  readonly atWork: RunningServices;
   readonly closing: AbortSignal;
   make(): RunWorker;
   onWarning(problem: unknown): void;

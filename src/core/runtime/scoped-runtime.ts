@@ -1,11 +1,12 @@
 import type { Json } from '../../schema/json.ts';
 import type { Audit } from '../access/audit.ts';
-import type { OnceRequest } from '../access/do-once.ts';
+import type { OnceRequest } from '../access/idempotent-requests.ts';
 import type { Keys } from '../access/keys.ts';
 import type { Members } from '../access/members.ts';
 import type { ChangesOptions, SessionChange } from '../engine/changes.ts';
 import type { Collected, GcOptions } from '../maintenance/gc.ts';
 import type { Approvals } from '../runs/approvals.ts';
+import type { WorkerInfo } from '../runs/list-workers.ts';
 import type { WorkerOptions } from '../runs/worker-options.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Dispatcher, DispatcherOptions } from '../webhooks/dispatcher.ts';
@@ -13,7 +14,6 @@ import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { Agents } from './agents.ts';
 import type { Sessions } from './sessions.ts';
-import type { WorkerInfo } from './workers.ts';
 
 export interface RuntimeVerbs {
   /**

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import { memberActor } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { auditTrail } from '../access/audit.ts';
 import { CallsUnderWay } from '../access/calls-under-way.ts';
 import { guardWith } from '../access/guard.ts';
@@ -15,7 +16,6 @@ import type { ResolveModel } from '../ports/model.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { noSpans, type Spans } from '../ports/spans.ts';
 import type { Agent } from '../session/agent.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { Secret } from '../session/redaction/redact.ts';
 import type { MasterKeySource } from '../vault/master-key.ts';
 import { Vaults } from '../vault/vaults.ts';

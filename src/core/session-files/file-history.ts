@@ -1,13 +1,14 @@
 import { z } from 'zod';
+import { parseInput } from '../../schema/parse-input.ts';
+import { pointerOf } from '../../schema/pointer.ts';
 import type { ChangedFile, State } from '../../schema/state.ts';
-import { pointerOf } from '../../schema/state.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
+import type { CommitRecord } from '../session/state/commit-record.ts';
 import { everyFile } from '../session/state/file-entries.ts';
-import { type CommitRecord, eachCommit } from '../state/commits.ts';
+import { eachCommit } from '../state/commits.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
 
 const Options = z.strictObject({

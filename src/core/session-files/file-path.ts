@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { parsePath } from '../files/path.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 
 /** A path relative to the root of a session's files, split into segments. */
 export interface FilePath {

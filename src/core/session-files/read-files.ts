@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { resolvePoint } from '../engine/points.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
@@ -8,7 +9,7 @@ import { listTree, readContent, treeReader } from '../files/read-tree.ts';
 import { type TreeEntry, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
 import { parseFilePath, parseFolderPath } from './file-path.ts';
 import { entryAt, fileAt } from './find-file.ts';
 

@@ -2,16 +2,16 @@ import { z } from 'zod';
 import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { type DiffPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
 import type { AgentAccess, FilesAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import { changedFiles, type FileChange } from '../files/changes.ts';
+import { overlayBlobs } from '../files/overlay-blobs.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
-import { withBlobs } from '../files/with-blobs.ts';
 import { withEntry } from '../files/with-entry.ts';
 import type { BlobHash, NewBlob } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { bringBoundFolder } from './bring-bound-folder.ts';
 import { ChangeOptions, changeFiles, type FilesEdit } from './change-files.ts';
@@ -50,7 +50,7 @@ const withPathsOf = async (
 ): Promise<Made> => {
   let made: Made = { root, trees: [] };
   for (const place of paths) {
-    const read = treeReader(withBlobs(scope.blobs, made.trees));
+    const read = treeReader(overlayBlobs(scope.blobs, made.trees));
     const [now, then] = [
       await findEntry(read, made.root, place.segments),
       await findEntry(read, wanted, place.segments),
@@ -90,7 +90,7 @@ export const restoreFiles = async (
   const edit = async (root: BlobHash, { boundTo }: SessionFold): Promise<FilesEdit> => {
     const made = paths ? await withPathsOf(scope, root, wanted, paths) : { root: wanted, trees: [] };
     const compared = { before: root, after: made.root };
-    const changes = await scope.worktrees.changes(compared, withBlobs(scope.blobs, made.trees));
+    const changes = await scope.worktrees.changes(compared, overlayBlobs(scope.blobs, made.trees));
     result = { changes, ...(boundTo && { boundTo }) };
     return { root: made.root, blobs: made.trees, changes: changedFiles(changes) };
   };

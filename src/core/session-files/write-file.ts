@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import type { AgentAccess, FilesAccess, WriteAccess } from '../engine/scope.ts';
 import { contentBytes } from '../files/content-bytes.ts';
@@ -9,7 +10,6 @@ import { type FileEntry, hashContent, isSameEntry, type TreeEntry } from '../fil
 import { withEntry } from '../files/with-entry.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { ChangeOptions, changeFiles } from './change-files.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
 import { fileNotFound } from './find-file.ts';

@@ -2,15 +2,9 @@ import type { Description } from '../../schema/description.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import { pointerOf } from '../../schema/pointer.ts';
 import type { Caller, Limits } from '../../schema/run.ts';
-import {
-  emptyState,
-  lowestProvenance,
-  type PatchOperation,
-  type Provenance,
-  pointerOf,
-  type State,
-} from '../../schema/state.ts';
+import { emptyState, lowestProvenance, type PatchOperation, type Provenance, type State } from '../../schema/state.ts';
 import type { Agent } from './agent.ts';
 import { bindingOf } from './agent-digests.ts';
 import type { SessionFold } from './fold.ts';

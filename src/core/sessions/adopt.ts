@@ -3,19 +3,19 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import type { Provenance } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
 import { type AgentAccess, type FilesAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import { treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitWithFiles } from '../session/decide-files.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { type CommitRecord, commitRecord } from '../session/state/commit-record.ts';
 import { type DifferingEntry, differingPaths, type Merge, mergeEntries } from '../session/state/merge-entries.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
 import { valueAt } from '../session/state/state-change.ts';
-import { type Meeting, meetingsOf } from './meetings.ts';
+import { type MergeBase, mergeBases } from './merge-bases.ts';
 import { entriesOfFiles, type MergedFiles, mergeFiles, settledByFiles } from './merge-files.ts';
 
 /** An entry that both sides changed differently. */
@@ -44,7 +44,7 @@ export type AdoptOptions = z.input<typeof Options>;
 const basesOf = async (
   scope: LogAccess,
   [ours, theirs]: readonly [SessionKey, SessionKey],
-  meetings: readonly Meeting[],
+  meetings: readonly MergeBase[],
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, unknown>> => {
   const bases = new Map<string, unknown>();
@@ -91,7 +91,7 @@ const differencesOf = async (
   scope: LogAccess,
   [key, ours]: readonly [SessionKey, SessionFold],
   [branchKey, theirs]: readonly [SessionKey, SessionFold],
-  meetings: readonly Meeting[],
+  meetings: readonly MergeBase[],
 ): Promise<readonly DifferingEntry[]> => {
   const paths = differingPaths(ours.state, theirs.state);
   const bases = await basesOf(scope, [key, branchKey], meetings, paths);
@@ -117,7 +117,7 @@ const adoptionOf = async (
   { onConflict, why }: z.infer<typeof Options>,
 ): Promise<Adopted> => {
   const [[key, ours], [branchKey, theirs]] = [our, their];
-  const meetings = await meetingsOf(scope, our, their);
+  const meetings = await mergeBases(scope, our, their);
   if (meetings.length === 0) throw noBranch(key, branchKey.session);
   const prefer = onConflict === 'theirs' ? 'theirs' : 'ours';
   const files = await mergeFiles(scope, our, their, meetings, prefer);

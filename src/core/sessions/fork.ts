@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { sound } from '../session/fold.ts';
 
 export interface ForkOptions {

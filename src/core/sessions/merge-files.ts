@@ -1,19 +1,20 @@
 import type { Json } from '../../schema/json.ts';
-import { type ChangedFile, type PatchOperation, pointerOf } from '../../schema/state.ts';
+import { pointerOf } from '../../schema/pointer.ts';
+import type { ChangedFile, PatchOperation } from '../../schema/state.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { changedFiles } from '../files/changes.ts';
 import { commonTree } from '../files/common-tree.ts';
 import { mergeTrees } from '../files/merge-trees.ts';
+import { overlayBlobs } from '../files/overlay-blobs.ts';
 import { treeReader } from '../files/read-tree.ts';
 import { treeOf } from '../files/tree.ts';
-import { withBlobs } from '../files/with-blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { applyFileChanges } from '../session/state/file-entries.ts';
 import type { DifferingEntry } from '../session/state/merge-entries.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
 import type { StateDraft } from '../session/state/state-change.ts';
-import type { Meeting } from './meetings.ts';
+import type { MergeBase } from './merge-bases.ts';
 
 export interface MergedFiles {
   readonly tree: string;
@@ -27,7 +28,7 @@ export const mergeFiles = async (
   scope: LogAccess & FilesAccess,
   [ourKey, ours]: readonly [SessionKey, SessionFold],
   [theirKey, theirs]: readonly [SessionKey, SessionFold],
-  meetings: readonly Meeting[],
+  meetings: readonly MergeBase[],
   prefer: 'ours' | 'theirs',
 ): Promise<MergedFiles> => {
   const [our, their] = [treeOf(ours), treeOf(theirs)];
@@ -42,7 +43,7 @@ export const mergeFiles = async (
     }),
   );
   const base = await commonTree(treeReader(scope.blobs), met);
-  const read = treeReader(withBlobs(scope.blobs, base.trees));
+  const read = treeReader(overlayBlobs(scope.blobs, base.trees));
   const sides = prefer === 'ours' ? ([our, their] as const) : ([their, our] as const);
   const { root, trees, conflicts } = await mergeTrees(read, base.root, ...sides);
   await scope.blobs.putBlobs(trees);

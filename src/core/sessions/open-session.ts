@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Description, type Priority } from '../../schema/description.ts';
 import { newId, SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Limits } from '../../schema/run.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { appendRefusal } from '../engine/append-refusal.ts';
@@ -9,7 +10,6 @@ import { FilesOption, openedFiles } from '../engine/open-files.ts';
 import { keyOf, type ModelAccess, type WorktreeAccess, type WriteAccess } from '../engine/scope.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 
 export interface OpenOptions<A extends Agent = Agent> {
   /** The agent that answers inputs, made by `defineAgent`. Without one, your own loop appends the messages. */

@@ -2,19 +2,15 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import {
-  type ChangedFile,
-  entryOf,
-  lowestProvenance,
-  type Provenance,
-  type StoredOperation,
-} from '../../schema/state.ts';
+import { parseInput } from '../../schema/parse-input.ts';
+import { entryOf } from '../../schema/pointer.ts';
+import { type ChangedFile, lowestProvenance, type Provenance, type StoredOperation } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
 import type { AgentAccess, FilesAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { treeOf } from '../files/tree.ts';
 import type { CommitQuery, SessionKey } from '../ports/store.ts';
 import type { CommitWithFiles, NewFiles } from '../session/decide-files.ts';
-import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { isLive, liveWithin } from '../session/live-lineage.ts';
 import { type CommitRecord, commitRecord } from '../session/state/commit-record.ts';

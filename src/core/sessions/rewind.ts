@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { RunId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
 import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 
 /** What a rewind cancelled. */
 export interface Rewind {

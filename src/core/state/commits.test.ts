@@ -6,7 +6,7 @@ import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { Session } from '../runtime/session.ts';
 import { encodeEvent } from '../session/events/event-codec.ts';
-import type { CallFilter, CommitFilter } from './commits.ts';
+import type { CallFilter, CommitFilter } from './record-filter.ts';
 
 const open = () => openRuntime({ store: openMemoryStore(newMemoryDatabase()) });
 const refusal = { code: 'INVALID_INPUT' };

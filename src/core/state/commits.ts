@@ -1,18 +1,17 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { indexedPrefix } from '../../schema/path-pattern.ts';
 import { firstLiveTurn } from '../engine/points.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import type { CallQuery, CallRecord, CommitQuery, EventRanges, SessionKey } from '../ports/store.ts';
-import { decodeEvent, parseInput } from '../session/events/event-codec.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveAndAfter, liveWithin } from '../session/live-lineage.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/state/commit-record.ts';
 import { liveRecords } from './live-records.ts';
 import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
-
-export type { CallFilter, CommitFilter, CommitRecord };
 
 const defaultLimit = 1000;
 /** Small pages for small limits, so that a caller that wants few records does not wait for many. */

@@ -1,11 +1,9 @@
-import { pointerOf } from '../../schema/state.ts';
+import { pointerOf } from '../../schema/pointer.ts';
 import { type DiffPlace, type FoundPlace, foldAtPlace, type PlaceRef } from '../engine/places.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { diffStates, type StateDiff } from '../session/state/diff.ts';
 import { type EntryCommit, entryCommits } from './entry-commits.ts';
-
-export type { EntryCommit };
 
 export interface SessionDiff extends StateDiff {
   readonly from: PlaceRef;

@@ -1,8 +1,8 @@
-import { endAtOnce } from '../engine/end-at-once.ts';
+import { abortableGenerator } from '../../concurrency/abortable-generator.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import type { FollowAccess, LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/state/commit-record.ts';
 import { many, WatchFilter } from './record-filter.ts';
 
@@ -35,5 +35,5 @@ export const watchCommits = (
   const asked = parseInput('the filter', WatchFilter, filter);
   const start = asked.after === undefined ? fromNow(scope, key) : Promise.resolve(asked.after);
   start.catch(() => undefined); // The first step reports the failure, if it is ever taken.
-  return endAtOnce(asked.signal, (signal) => commitsAfter(scope, key, start, { ...asked, signal }));
+  return abortableGenerator(asked.signal, (signal) => commitsAfter(scope, key, start, { ...asked, signal }));
 };

@@ -1,3 +1,4 @@
+import { Mutex } from '../../concurrency/mutex.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import type { WriteAccess } from '../engine/scope.ts';
@@ -21,7 +22,8 @@ export class Journal {
   readonly #scope: WriteAccess;
   readonly #key: SessionKey;
   #epoch: number | undefined;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Entries of calls that run beside each other are written one after another. */
+  readonly #writing = new Mutex();
 
   constructor(scope: WriteAccess, key: SessionKey) {
     this.#scope = scope;
@@ -30,7 +32,9 @@ export class Journal {
 
   /** A call is journaled only while the session accepts messages. The first call claims the session. */
   begin(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
-    return this.#inOrder(() => (this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn)));
+    return this.#writing.run(() =>
+      this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn),
+    );
   }
 
   /**
@@ -38,14 +42,7 @@ export class Journal {
    * over. It lands even if its state change cannot be committed.
    */
   end(fact: (state: SessionFold) => EventDraft, commit: (state: SessionFold) => EventDraft | undefined): Promise<void> {
-    return this.#inOrder(() => this.#end(fact, commit));
-  }
-
-  /** Entries of parallel calls are written one after another. */
-  #inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.#last.then(work, work);
-    this.#last = mine.catch(() => undefined);
-    return mine;
+    return this.#writing.run(() => this.#end(fact, commit));
   }
 
   /**

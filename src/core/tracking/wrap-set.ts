@@ -1,8 +1,19 @@
 import { PerdureError } from '../../schema/error.ts';
-import { type CallOptions, signalIn } from './call-options.ts';
 import { type BeginCall, runTracked, streamTracked, type ToolCall } from './tracked-call.ts';
 
 export type AnyFunction = (...all: unknown[]) => unknown;
+
+/** Where the AI SDK and the MCP clients put what they say of a call. */
+export interface CallOptions {
+  readonly toolCallId?: unknown;
+  readonly abortSignal?: unknown;
+  readonly signal?: unknown;
+}
+
+export const signalIn = (all: readonly unknown[]): AbortSignal | undefined =>
+  all
+    .flatMap((options) => [(options as CallOptions | null)?.abortSignal, (options as CallOptions | null)?.signal])
+    .find((signal) => signal instanceof AbortSignal);
 
 const isStreaming = (run: AnyFunction): boolean =>
   Object.prototype.toString.call(run) === '[object AsyncGeneratorFunction]';

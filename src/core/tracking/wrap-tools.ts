@@ -1,7 +1,6 @@
 import type { ToolDeclaration } from '../session/events/call-events.ts';
-import { signalIn } from './call-options.ts';
 import { type BeginCall, runTracked } from './tracked-call.ts';
-import { type AnyFunction, cannotTrack, wrapSet } from './wrap-set.ts';
+import { type AnyFunction, cannotTrack, signalIn, wrapSet } from './wrap-set.ts';
 
 /**
  * Functions by name, or tools as the AI SDK defines them. Of the latter only `execute` is tracked, and the rest stays

@@ -3,13 +3,13 @@ import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import { leastSecretChars } from '../../schema/least-secret-chars.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { type SecretInfo, SecretName } from '../../schema/secret-info.ts';
 import { allRecords, changeRecords } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
 import type { Secrets } from '../engine/scope.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Records, RecordWrite } from '../ports/records.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { newSealingKey } from './seal.ts';
 import {
   type DataKey,

@@ -1,3 +1,4 @@
+import { jittered } from '../../concurrency/backoff.ts';
 import type { WebhookId } from '../../schema/ids.ts';
 import { Delivery, type DeliveryAttempt } from '../../schema/webhook.ts';
 import type { StoredRecord } from '../ports/records.ts';
@@ -30,8 +31,6 @@ const keptAttempts = 20;
 const gone = 410;
 
 const isDelivered = ({ status = 0 }: DeliveryAttempt): boolean => status >= 200 && status < 300;
-
-const withJitter = (ms: number): number => Math.round(ms * (0.8 + 0.4 * Math.random()));
 
 const problemOf = (status: number): string | undefined => {
   if (status >= 200 && status < 300) return undefined;
@@ -123,7 +122,11 @@ export class DeliverySender {
     const isOver = ended.status === 'delivered' || retryMs === undefined;
     const next = isOver
       ? writeDelivery(ended, version)
-      : writeDelivery({ ...ended, status: 'pending' }, version, clock.now() + withJitter(retryMs));
+      : writeDelivery(
+          { ...ended, status: 'pending' },
+          version,
+          clock.now() + Math.round(jittered(retryMs, 0.8, Math.random)),
+        );
     await records.writeRecords(workspace, [next]);
   }
 

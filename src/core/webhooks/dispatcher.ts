@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { Mutex } from '../../concurrency/mutex.ts';
 import type { SessionId, WebhookId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { Delivery } from '../../schema/webhook.ts';
-import { type AtWork, wasStopped } from '../engine/at-work.ts';
 import { readChanges } from '../engine/changes.ts';
+import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import type { StoredRecord } from '../ports/records.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { DeliverySender, defaultSenderOptions } from './delivery-sender.ts';
 import { heardSince, OccurrenceLog } from './occurrence-log.ts';
 import { pruneDeliveries } from './prune-deliveries.ts';
@@ -46,19 +47,19 @@ const Sweep = z.strictObject({ at: z.int() });
 /** Notifies the webhooks of one workspace. Any number of dispatchers, in any number of processes, share the work. */
 export class WebhookDispatcher implements Dispatcher {
   readonly #scope: WebhookScope;
-  readonly #atWork: AtWork;
+  readonly #atWork: RunningServices;
   readonly #options: z.infer<typeof Options>;
   readonly #stopping = new AbortController();
   readonly #log: OccurrenceLog;
   readonly #sender: DeliverySender;
   readonly #posts = new Map<string, { readonly webhook: WebhookId; readonly done: Promise<void> }>();
   readonly #again = new Map<SessionId, NodeJS.Timeout>();
-  #looking: Promise<unknown> = Promise.resolve();
+  readonly #looking = new Mutex();
   #endRest: (() => void) | undefined;
   #hasNews = false;
   #running: Promise<unknown> | undefined;
 
-  constructor(scope: WebhookScope, atWork: AtWork, options: DispatcherOptions = {}) {
+  constructor(scope: WebhookScope, atWork: RunningServices, options: DispatcherOptions = {}) {
     this.#scope = scope;
     this.#atWork = atWork;
     this.#options = parseInput('the dispatcher', Options, options);
@@ -67,7 +68,7 @@ export class WebhookDispatcher implements Dispatcher {
   }
 
   start(): void {
-    if (this.#isStopped) throw wasStopped('dispatcher', 'runtime.dispatcher()');
+    if (this.#isStopped) throw serviceStopped('dispatcher', 'runtime.dispatcher()');
     this.#atWork.add(this);
     this.#running ??= Promise.all([this.#hear(), this.#sweepAgainAndAgain(), this.#sendWhatIsDue()]);
   }
@@ -77,7 +78,7 @@ export class WebhookDispatcher implements Dispatcher {
     this.#wakeSender();
     await this.#running;
     for (const timer of this.#again.values()) clearTimeout(timer);
-    await this.#looking;
+    await this.#looking.settle();
     await Promise.all([...this.#posts.values()].map(({ done }) => done));
     this.#atWork.delete(this);
   }
@@ -154,19 +155,17 @@ export class WebhookDispatcher implements Dispatcher {
    * next sweep retries.
    */
   #look(session: SessionId): Promise<boolean> {
-    const looked = this.#looking.then(async () => {
+    const looked = this.#looking.run(async () => {
       if (this.#isStopped) return false;
       const { made, againAt } = await this.#log.look(session);
       if (made > 0) this.#wakeSender();
       if (againAt !== undefined) this.#lookAgain(session, againAt);
       return true;
     });
-    const settled = looked.catch((error) => {
+    return looked.catch((error) => {
       if (!this.#isStopped) this.#scope.onWarning(error);
       return false;
     });
-    this.#looking = settled;
-    return settled;
   }
 
   #lookAgain(session: SessionId, atMs: number): void {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { RecordWrite } from '../ports/records.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
@@ -44,7 +45,7 @@ export const heardSince = async ({ records, workspace }: WebhookScope): Promise<
  */
 export class OccurrenceLog {
   readonly #scope: WebhookScope;
-  readonly #cursors = new Map<SessionId, KnownCursor>();
+  readonly #cursors = new BoundedMap<SessionId, KnownCursor>(maxCursors);
 
   constructor(scope: WebhookScope) {
     this.#scope = scope;
@@ -146,7 +147,6 @@ export class OccurrenceLog {
   }
 
   #remember(session: SessionId, cursor: KnownCursor): void {
-    if (this.#cursors.size >= maxCursors) this.#cursors.clear();
     this.#cursors.set(session, cursor);
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, WebhookId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import {
   Delivery,
   DeliveryId,
@@ -12,7 +13,6 @@ import {
 import { markHooked } from '../access/workspaces.ts';
 import { writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
-import { parseInput } from '../session/events/event-codec.ts';
 import { changeWebhook } from './change-webhook.ts';
 import { attempt, withAttempt } from './delivery-sender.ts';
 import { urlProblem } from './post.ts';

@@ -4,7 +4,8 @@ import { type ContextParts, readContextParts } from '../context/context.ts';
 import { messagesOf } from '../context/transcript.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
 import type { LogAccess } from '../engine/scope.ts';
-import { assembleContext, type Context, type ContextEntry } from '../session/context/context.ts';
+import { assembleContext, type Context } from '../session/context/context.ts';
+import type { ContextEntry } from '../session/context/context-units.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 

@@ -1,8 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Presence, Queue } from '../ports/queue.ts';
-import type { SessionKey } from '../ports/store.ts';
-
-export const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 
 /** A session that a worker has claimed. */
 export interface Held {
@@ -36,14 +34,14 @@ export class Leases {
 
   take(key: SessionKey, claimedAt: number): Held {
     const held: Held = { key, lost: new AbortController(), renewedAt: claimedAt };
-    this.#held.set(nameOf(key), held);
+    this.#held.set(sessionKeyName(key), held);
     return held;
   }
 
   /** Returns false if the session was claimed again meanwhile. */
   drop({ key, lost }: Held): boolean {
-    const isNewest = this.#held.get(nameOf(key))?.lost === lost;
-    if (isNewest) this.#held.delete(nameOf(key));
+    const isNewest = this.#held.get(sessionKeyName(key))?.lost === lost;
+    if (isNewest) this.#held.delete(sessionKeyName(key));
     return isNewest;
   }
 
@@ -75,9 +73,9 @@ export class Leases {
     const sentAt = performance.now();
     try {
       const own = await queue.touch(presence(), { held: all.map(({ key }) => key), forMs: leaseMs });
-      const names = new Set(own.map(nameOf));
+      const names = new Set(own.map(sessionKeyName));
       for (const held of all) {
-        if (names.has(nameOf(held.key))) held.renewedAt = Math.max(held.renewedAt, sentAt);
+        if (names.has(sessionKeyName(held.key))) held.renewedAt = Math.max(held.renewedAt, sentAt);
         else this.#lose(held, 'another worker has it now');
       }
       return true;

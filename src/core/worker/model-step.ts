@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { backoffMs } from '../../concurrency/backoff.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
@@ -51,8 +52,10 @@ const settingsOf = ({ agent: { settings } }: RunContext) => ({
   maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
 });
 
-const backoffMs = (failures: number, { retryAfterMs }: ModelFailure, baseMs: number): number =>
-  Math.min(maxBackoffMs, retryAfterMs ?? Math.round(baseMs * 2 ** failures * (0.5 + Math.random() / 2)));
+const retryDelayMs = (failures: number, { retryAfterMs }: ModelFailure, firstMs: number): number =>
+  retryAfterMs === undefined
+    ? Math.round(backoffMs(failures + 1, { firstMs, maxMs: maxBackoffMs, fixed: 0.5 }, Math.random))
+    : Math.min(maxBackoffMs, retryAfterMs);
 
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
@@ -258,7 +261,7 @@ const failed = async (
 ): Promise<Asked> => {
   const fold = await run.writer.fold();
   const isRetried = mayTryAgain(failure, fold);
-  const retryInMs = isRetried ? backoffMs(fold.run!.failures, failure, run.scope.timing.modelBackoffMs) : undefined;
+  const retryInMs = isRetried ? retryDelayMs(fold.run!.failures, failure, run.scope.timing.modelBackoffMs) : undefined;
   const { attempt } = call.payload;
   const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
   const waits = failure.failure !== 'overflow' && retryInMs !== undefined && retryInMs >= longWaitMs;

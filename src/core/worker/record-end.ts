@@ -5,7 +5,6 @@ import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import { treeOf } from '../files/tree.ts';
-import { shownToModel } from '../session/context/shown-output.ts';
 import { snapshotDraft } from '../session/decide-files.ts';
 import { type Call, endCommit, endFact } from '../session/events/call-events.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -13,6 +12,19 @@ import type { Redactor } from '../session/redaction/redact.ts';
 import { type CallEnd, type ToldEnd, toldEnd } from '../session/runs/call-end.ts';
 import { type FoundFiles, type Look, mayWrite } from '../session-files/run-files.ts';
 import type { RunContext } from './run-context.ts';
+
+const maxChars = 24_000;
+const headChars = 12_000;
+const tailChars = 6000;
+
+/** What a model is given of a call's output: all of it, or of a large one its head and tail and the key to the rest, which names the event that holds it. */
+const shownToModel = (output: Json, seq: number): Json => {
+  const text = typeof output === 'string' ? output : JSON.stringify(output);
+  if (text.length <= maxChars) return output;
+  const left = text.length - headChars - tailChars;
+  const note = `[… ${left} of ${text.length} characters left out; recall output:${seq} for all of it …]`;
+  return `${text.slice(0, headChars).toWellFormed()}\n${note}\n${text.slice(-tailChars).toWellFormed()}`;
+};
 
 const resultMessage = (call: Call, end: ToldEnd, seq: number, problem?: string): EventDraft => {
   const text = end.outcome === 'ok' ? shownToModel(end.output, seq) : end.error.message;

@@ -18,9 +18,9 @@ import { type WorkFor, workFor } from '../session/runs/work-for.ts';
 import { RunFiles } from '../session-files/run-files.ts';
 import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
+import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
 import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
-import { tellCaller } from './tell-caller.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
 
 /** Limits how often the head is read, because the run's own frequent writes trigger the watch too. */
@@ -171,7 +171,7 @@ const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Prom
     return claimDrafts(fold, work);
   }, head);
   if (!claimed || !asked) return 'on';
-  await tellCaller(scope, seen);
+  await notifyCaller(scope, seen);
   const run = claimed.find((event) => event.run)!.run!;
   return driveWatched(hold, { ...asked, writer, run, agent });
 };
@@ -187,7 +187,7 @@ export const workOnSession = async (hold: Hold): Promise<Left> => {
     const fold = await (head ? folds.atHead(head) : folds.recent(key));
     const next = workFor(fold, clock.now());
     if (next.do === 'nothing') {
-      if (!fold.run && fold.queue.length === 0) await tellCaller(scope, fold);
+      if (!fold.run && fold.queue.length === 0) await notifyCaller(scope, fold);
       const inMs = next.dueAt === undefined ? undefined : Math.max(next.dueAt - clock.now(), 0);
       return { doneTo: fold.seq, inMs, hasFiles: fold.files !== undefined };
     }

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
+import { parseInput } from '../../schema/parse-input.ts';
 import { longestTimerMs, timerMs } from '../../schema/timer-limit.ts';
-import { type AtWork, wasStopped } from '../engine/at-work.ts';
+import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import { Options, type WorkerOptions } from '../runs/worker-options.ts';
-import { parseInput } from '../session/events/event-codec.ts';
-import { type Held, Leases, nameOf } from './leases.ts';
+import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
 import { isGone, processHolder } from './process-holder.ts';
 import type { WorkAccess } from './run-context.ts';
@@ -52,7 +52,7 @@ export interface WorkerField {
   readonly data: string;
   /** Aborted when the runtime closes. */
   readonly closing: AbortSignal;
-  readonly atWork: AtWork;
+  readonly atWork: RunningServices;
   /** Whether an idle worker keeps the process alive. A busy one always does. */
   readonly keepsAlive: boolean;
   scopeOf(workspace: WorkspaceId): WorkAccess;
@@ -162,7 +162,7 @@ export class RunWorker implements Worker {
 
   #begin(untilIdle: boolean): Promise<void> {
     const { atWork, closing } = this.#field;
-    if (this.#isStopped || closing.aborted) throw wasStopped('worker', 'runtime.worker()');
+    if (this.#isStopped || closing.aborted) throw serviceStopped('worker', 'runtime.worker()');
     if (this.#loop) return this.#loop;
     this.#stopping = new AbortController();
     this.#begun = Promise.withResolvers();
@@ -235,7 +235,7 @@ export class RunWorker implements Worker {
   /** Claims free sessions, as far as there is capacity. Returns true if there is nothing to do, now or soon. */
   async #takeOn(untilIdle: boolean): Promise<boolean> {
     if (this.#isEnding()) return false;
-    const callers = Map.groupBy(this.#waits, ({ caller }) => nameOf(caller));
+    const callers = Map.groupBy(this.#waits, ({ caller }) => sessionKeyName(caller));
     for (const waits of callers.values()) await this.#takeOnAwaited(waits);
     const count = this.#options.concurrency - this.#busy.size + callers.size;
     if (count <= 0) return false;
@@ -270,7 +270,7 @@ export class RunWorker implements Worker {
   async #takeOnAwaited(waits: readonly Wait[]): Promise<void> {
     const { workspace } = waits[0]!.caller;
     const sessions = waits.map(({ session }) => session);
-    if (sessions.some((session) => this.#busy.has(nameOf({ workspace, session })))) return;
+    if (sessions.some((session) => this.#busy.has(sessionKeyName({ workspace, session })))) return;
     const sentAt = performance.now();
     const { taken } = await this.#claim({ count: 1, workspace, sessions, limits: undefined });
     for (const work of taken) this.#hold(work, sentAt);
@@ -316,7 +316,7 @@ export class RunWorker implements Worker {
   #hold(work: Work, claimedAt: number): void {
     const { workspace, session } = work;
     const held = this.#leases.take({ workspace, session }, claimedAt);
-    const name = nameOf(held.key);
+    const name = sessionKeyName(held.key);
     const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
     // The session may have been given back while the answer of the store is still pending.
     const before = this.#busy.get(name) ?? Promise.resolve();

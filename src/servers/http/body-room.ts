@@ -1,5 +1,5 @@
 import { PerdureError } from '../../schema/error.ts';
-import { Held } from './held.ts';
+import { Holdings } from './holdings.ts';
 
 /** Limits on the bodies of all requests under way together. */
 export interface BodyLimits {
@@ -16,7 +16,7 @@ const retryAfterSeconds = 1;
 /** Counts the memory of request bodies, from their arrival until their request ends. */
 export class BodyRoom {
   readonly #limits: BodyLimits;
-  readonly #held = new Held();
+  readonly #held = new Holdings();
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;

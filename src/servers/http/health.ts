@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { WorkerCondition } from '../../core/runtime/workers.ts';
+import type { WorkerCondition } from '../../core/worker/worker.ts';
 import type { Runtime } from '../../runtime.ts';
 import { addHealth } from './add-health.ts';
 import { type HttpServer, listenHttp } from './listen.ts';

@@ -1,7 +1,7 @@
 import type { Authenticated } from '../../core/access/authenticate.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
-import { Held } from './held.ts';
+import { Holdings } from './holdings.ts';
 import { unauthenticated } from './problem.ts';
 import { type Rate, RateLimit } from './rate-limit.ts';
 
@@ -49,7 +49,7 @@ export const keyCheck = (
 ): KeyCheck => {
   const byKey = new RateLimit(rate);
   const byWorkspace = new RateLimit(workspaceRate);
-  const streams = new Held();
+  const streams = new Holdings();
   const find = async (headers: Headers): Promise<Authenticated | undefined> => {
     const token = tokenOf(headers);
     return token === undefined ? undefined : runtime.authenticate(token);

@@ -1,3 +1,5 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+
 export interface Rate {
   readonly perSecond: number;
   readonly burst: number;
@@ -14,7 +16,8 @@ const maxBuckets = 10_000;
 export class RateLimit {
   readonly #rate: Rate;
   readonly #now: () => number;
-  readonly #buckets = new Map<string, Bucket>();
+  /** A bucket that is evicted was unused for longest, so it is full again anyhow. */
+  readonly #buckets = new BoundedMap<string, Bucket>(maxBuckets);
 
   constructor(rate: Rate, now: () => number = () => performance.now()) {
     this.#rate = rate;
@@ -28,16 +31,9 @@ export class RateLimit {
     const bucket = this.#buckets.get(name) ?? { tokens: burst, at: now };
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;
-    this.#keep(name, bucket);
+    this.#buckets.set(name, bucket);
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
     bucket.tokens--;
     return undefined;
-  }
-
-  /** Evicts the bucket that is unused for longest, because it is full again anyway. */
-  #keep(name: string, bucket: Bucket): void {
-    this.#buckets.delete(name);
-    this.#buckets.set(name, bucket);
-    if (this.#buckets.size > maxBuckets) this.#buckets.delete(this.#buckets.keys().next().value!);
   }
 }

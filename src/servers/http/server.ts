@@ -3,7 +3,7 @@ import type { Runtime } from '../../runtime.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { addHealth } from './add-health.ts';
 import { httpApp } from './app.ts';
-import { keptAnswer } from './kept-answer.ts';
+import { cachedResponse } from './cached-response.ts';
 import { type HttpServer, type ListenOptions, listenHttp, nameOfHost } from './listen.ts';
 import type { Observer, Readings } from './observer.ts';
 import { openApi } from './openapi.ts';
@@ -95,8 +95,8 @@ export const serveHttp = async (runtime: Runtime, options: ServeOptions = {}): P
     }),
   );
   const kept = {
-    '/v1/openapi.json': keptAnswer(() => Response.json(document)),
-    '/v1/docs': keptAnswer(() => docsPage(document, { address: url, agent: runtime.agents.list()[0]?.name })),
+    '/v1/openapi.json': cachedResponse(() => Response.json(document)),
+    '/v1/docs': cachedResponse(() => docsPage(document, { address: url, agent: runtime.agents.list()[0]?.name })),
   };
   for (const [path, answer] of Object.entries(kept)) app.get(path, ({ req }) => answer(req.raw.headers));
   const isReady = async (): Promise<boolean> => !stopping.signal.aborted && (await runtime.isReady());

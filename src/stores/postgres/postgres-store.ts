@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { Notes } from '../../core/ports/notes.ts';
 import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
@@ -52,7 +53,6 @@ import {
   releaseWork,
   touchWorker,
 } from './queue/work-rows.ts';
-import { BoundedMap } from './server/bounded-map.ts';
 import type { Database } from './server/database.ts';
 import { storeError } from './server/store-error.ts';
 

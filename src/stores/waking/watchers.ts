@@ -1,4 +1,4 @@
-import type { SessionKey, StoredEvent } from '../../core/ports/store.ts';
+import { type SessionKey, type StoredEvent, sessionKeyName } from '../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { concernsWork } from '../queue/work-entry.ts';
 
@@ -83,7 +83,7 @@ export class Watchers {
 
   /** Returns a function that removes the watcher and returns whether it was still there. */
   add({ workspace, session }: SessionKey, wake: (seq?: number) => void): () => boolean {
-    const name = `${workspace}/${session}`;
+    const name = sessionKeyName({ workspace, session });
     const watched = this.#watched.get(name) ?? {
       key: { workspace, session },
       wakes: new Set(),
@@ -177,8 +177,8 @@ export class Watchers {
     this.wakeWorkers();
   }
 
-  #watchedBy({ workspace, session }: SessionKey): Watched | undefined {
-    return this.#watched.get(`${workspace}/${session}`);
+  #watchedBy(key: SessionKey): Watched | undefined {
+    return this.#watched.get(sessionKeyName(key));
   }
 
   #wakeWorkersOf(changes: readonly Change[]): void {

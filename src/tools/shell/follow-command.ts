@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, openSync } from 'node:fs';
 import { extname } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { pause } from '../../concurrency/pause.ts';
 import { isRunning } from '../../core/host/process-identity.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { CommandOutcome, CommandRecord, CommandRequest } from './command-record.ts';
@@ -104,7 +104,7 @@ export const followCommand = async (
         return outcome ?? 'lost';
       }
       renewWhenDue();
-      await sleep(waitMs, undefined, signal.aborted ? {} : { signal }).catch(() => undefined);
+      await pause(waitMs, signal.aborted ? undefined : signal);
     }
   } finally {
     signal.removeEventListener('abort', abort);

@@ -5,11 +5,10 @@
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeInherited } from './close-inherited.ts';
 import { type CommandOutcome, CommandRecord, type CommandRequest } from './command-record.ts';
 import { OutputSink } from './output-sink.ts';
 import { outputText } from './output-text.ts';
@@ -20,6 +19,24 @@ import { processesOf, startCommand } from './start-command.ts';
 const checkMs = 100;
 /** A limit for the case that an unknown process keeps the pipe open. */
 const maxDrainMs = 1000;
+
+const closedOnExec = 0o2000000;
+
+const isInherited = (descriptor: number): boolean => {
+  try {
+    const flags = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & closedOnExec) === 0;
+  } catch {
+    return false;
+  }
+};
+
+/** What whoever started the worker left open is not for commands. All that Node opens itself is closed when another program is started. */
+const closeInherited = (): void => {
+  if (process.platform !== 'linux') return;
+  const descriptors = readdirSync('/proc/self/fd').map(Number);
+  for (const each of descriptors.filter((descriptor) => descriptor > 2 && isInherited(descriptor))) closeSync(each);
+};
 
 interface Output {
   readonly sink: OutputSink;

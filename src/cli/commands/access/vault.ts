@@ -4,7 +4,7 @@ import { ResealedView } from '../../../schema/views/registry.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { readText } from '../../parse/read-input.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';
 import { printableLine } from '../../terminal/printable.ts';

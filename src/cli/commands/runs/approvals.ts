@@ -3,7 +3,7 @@ import { type Context, defineCommand } from '../../parse/command.ts';
 import { ago } from '../../render/time.ts';
 import { wrapCommand } from '../../render/wrap-command.ts';
 import { AsksView, type OpenAsks, openAsks } from '../../runs/open-asks.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
@@ -15,12 +15,12 @@ const linesOf = (
 ): readonly string[] => [
   out.style('bold', session),
   ...approvals.flatMap(({ approval, summary, at }) => [
-    ...hanging('  ', printableLine(`${summary}, asked ${ago(at, now())}`), out.columns),
+    ...hangingIndent('  ', printableLine(`${summary}, asked ${ago(at, now())}`), out.columns),
     ...toType(commandText('approve', approval), out),
     ...toType(commandText('deny', approval, '--reason', 'WHY'), out),
   ]),
   ...questions.flatMap(({ question, callId }) => [
-    ...hanging('  ', printableLine(question), out.columns),
+    ...hangingIndent('  ', printableLine(question), out.columns),
     ...toType(commandText('answer', session, callId, 'TEXT'), out),
   ]),
 ];

@@ -1,12 +1,12 @@
 import type { Sessions } from '../../../core/runtime/sessions.ts';
-import type { CallFilter } from '../../../core/state/commits.ts';
+import type { CallFilter } from '../../../core/state/record-filter.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { CallsView } from '../../../schema/views/session.ts';
 import { checkIdPart, findId } from '../../names/find-id.ts';
 import { type Context, choice, defineCommand, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { parseWindow, windowOptions } from '../../parse/record-window.ts';
-import { duration } from '../../render/duration.ts';
+import { duration } from '../../render/quantity.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age, isoTime } from '../../render/time.ts';
 import { printableLine } from '../../terminal/printable.ts';

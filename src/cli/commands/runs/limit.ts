@@ -4,7 +4,7 @@ import { Limits } from '../../../schema/run.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 
 const parseUsd = (given: string | undefined): number | undefined => {
   if (given === undefined) return undefined;

@@ -3,10 +3,10 @@ import type { SessionUsage } from '../../../core/runs/usage.ts';
 import type { ListOptions, Sessions, UsagePage } from '../../../core/runtime/sessions.ts';
 import type { Spent } from '../../../schema/run.ts';
 import { UsagePageView, UsageView } from '../../../schema/views/session.ts';
-import { unlessForbidden } from '../../backing/unless-forbidden.ts';
+import { omitForbidden } from '../../backing/omit-forbidden.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { totalSpent, usedText } from '../../render/usage-text.ts';
@@ -79,7 +79,7 @@ const tableOf = (
 };
 
 const titlesOf = async (sessions: Sessions, query: ListOptions): Promise<readonly (readonly [string, string])[]> => {
-  const page = await unlessForbidden(sessions.list(query));
+  const page = await omitForbidden(sessions.list(query));
   return (page?.sessions ?? []).map(({ id, title = '' }) => [id, title]);
 };
 

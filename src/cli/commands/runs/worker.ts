@@ -3,7 +3,7 @@ import { observe } from '../../backing/observe.ts';
 import { nameOf } from '../../config/choose-agent.ts';
 import { type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { drain, untilInterrupted } from '../../runs/until-interrupted.ts';
+import { awaitInterrupt, drain } from '../../runs/interrupt.ts';
 import { parseWorkerOptions, workerOptions } from '../../runs/worker-options.ts';
 
 const parseHealth = (given: string): { host: string; port: number } => {
@@ -59,7 +59,7 @@ export const worker = defineCommand({
     const serveState = given.health === undefined ? undefined : await startHealth(context, given.health);
     const session = given.session === undefined ? undefined : (await context.session(given.session)).id;
     const working = await context.worker({ ...options, session });
-    const { stopped, release } = untilInterrupted(context, working);
+    const { stopped, release } = awaitInterrupt(context, working);
     const health = await serveState?.(() => working.state());
     const { agents } = await context.config();
     await context.answer({ agents: agents.map(nameOf), ...(health && { health: health.url }) }, () => []);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { callCli } from '../../../../test/support/cli/call-cli.ts';
-import type { WorkerInfo } from '../../../core/runtime/workers.ts';
+import type { WorkerInfo } from '../../../core/runs/list-workers.ts';
 import { openRuntime, type Runtime } from '../../../runtime.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 

@@ -1,10 +1,10 @@
-import type { WorkerInfo } from '../../../core/runtime/workers.ts';
+import type { WorkerInfo } from '../../../core/runs/list-workers.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';
 import { wrap } from '../../terminal/display-width.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 
 const columns: readonly (Column & { readonly of: (worker: WorkerInfo, at: number) => string })[] = [
@@ -33,7 +33,7 @@ const linesOf = (workers: readonly WorkerInfo[], context: Context): readonly str
   return [
     ...tableOf(workers, context),
     ...(held.length > 0
-      ? ['', 'working on:', ...held.flatMap((line) => hanging('  ', line, context.out.columns))]
+      ? ['', 'working on:', ...held.flatMap((line) => hangingIndent('  ', line, context.out.columns))]
       : []),
   ];
 };

@@ -4,7 +4,7 @@ import { changedFileText } from '../../files/file-text.ts';
 import { checkSessionName } from '../../names/find-session.ts';
 import { choice, defineCommand, text } from '../../parse/command.ts';
 import { changedValues, valueText } from '../../render/entry-text.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
@@ -23,14 +23,14 @@ const conflictLines = (
 ): readonly string[] => {
   const [here, there] = sides(ours, theirs);
   return [
-    ...hanging(
+    ...hangingIndent(
       '  ! ',
       `${printableLine(path)}: ${taken === 'theirs' ? 'theirs was taken' : 'ours was kept'}`,
       out.columns,
       `  ${out.style('yellow', '!')} `,
     ),
-    ...hanging('    ours:   ', here!, out.columns),
-    ...hanging('    theirs: ', there!, out.columns),
+    ...hangingIndent('    ours:   ', here!, out.columns),
+    ...hangingIndent('    theirs: ', there!, out.columns),
   ];
 };
 
@@ -38,11 +38,11 @@ const isFile = (path: string): boolean => path.startsWith('/filesModified/');
 
 const fileLines = ({ changes, conflicts }: Adoption['files'], taken: Choice, out: Terminal): readonly string[] => [
   ...(changes.length > 0 ? [out.style('bold', 'files')] : []),
-  ...changes.flatMap((each) => hanging('  ', changedFileText(each), out.columns)),
+  ...changes.flatMap((each) => hangingIndent('  ', changedFileText(each), out.columns)),
   ...(conflicts.length > 0 ? [out.style('bold', 'files that both sides changed')] : []),
   ...conflicts.flatMap((path) => {
     const text = `${printableLine(path)}: ${taken === 'theirs' ? 'theirs was taken' : 'ours was kept'}`;
-    return hanging('  ! ', text, out.columns, `  ${out.style('yellow', '!')} `);
+    return hangingIndent('  ! ', text, out.columns, `  ${out.style('yellow', '!')} `);
   }),
 ];
 
@@ -51,7 +51,9 @@ const linesOf = (adoption: Adoption, taken: Choice, out: Terminal): readonly str
   const entries = files.changes.length > 0 ? adopted.filter((path) => !isFile(path)) : adopted;
   return [
     commit ? `adopted with event ${commit.seq}` : 'there is nothing to adopt',
-    ...entries.flatMap((path) => hanging('  + ', printableLine(path), out.columns, `  ${out.style('green', '+')} `)),
+    ...entries.flatMap((path) =>
+      hangingIndent('  + ', printableLine(path), out.columns, `  ${out.style('green', '+')} `),
+    ),
     ...(conflicts.length > 0 ? [out.style('bold', 'changed on both sides')] : []),
     ...conflicts.flatMap((conflict) => conflictLines(conflict, taken, out)),
     ...fileLines(files, taken, out),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineCommand } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SessionId } from '../../../schema/ids.ts';
 import { defineCommand, flag, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { refuseToOverwrite, writeOutput } from '../../terminal/write-output.ts';

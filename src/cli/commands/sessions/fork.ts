@@ -3,7 +3,7 @@ import { RunId } from '../../../schema/ids.ts';
 import { SummaryView } from '../../../schema/views/session.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint } from '../../parse/point.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 
 export const fork = defineCommand({
   name: 'fork',

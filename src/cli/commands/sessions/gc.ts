@@ -4,8 +4,8 @@ import type { OldWorktree } from '../../../core/maintenance/gc-worktrees.ts';
 import { CollectionView } from '../../../schema/views/maintenance.ts';
 import { defineCommand, flag, text } from '../../parse/command.ts';
 import { parseDuration } from '../../parse/moment.ts';
-import { count } from '../../render/count.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { count } from '../../render/quantity.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printable } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
 
@@ -57,7 +57,7 @@ export const gc = defineCommand({
       ...worktrees.map((each) => worktreeRow(each, gone)),
     ];
     await context.answer({ dryRun, ...collected }, () =>
-      rows.flatMap(([fate, what]) => hanging(fate.padEnd(fateWidth), what, context.out.columns)),
+      rows.flatMap(([fate, what]) => hangingIndent(fate.padEnd(fateWidth), what, context.out.columns)),
     );
   },
 });

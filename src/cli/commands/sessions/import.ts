@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { ImportedView } from '../../../schema/views/session.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { fileError } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { wrap } from '../../terminal/display-width.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';

@@ -3,7 +3,7 @@ import type { SessionSummary } from '../../../schema/summary.ts';
 import { SessionPageView } from '../../../schema/views/session.ts';
 import { inUse } from '../../names/find-session.ts';
 import { type Context, defineCommand, flag } from '../../parse/command.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';

@@ -1,7 +1,7 @@
 import { RebuiltView } from '../../../schema/views/maintenance.ts';
 import { defineCommand, flag } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { withProgress } from '../../terminal/progress.ts';
 
 export const repair = defineCommand({

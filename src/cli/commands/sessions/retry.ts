@@ -1,7 +1,7 @@
 import { RetryView } from '../../../schema/views/session.ts';
 import { defineCommand } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
-import { cancelledInputs } from '../../render/cancelled-inputs.ts';
+import { cancelledInputs } from './rewind.ts';
 
 export const retry = defineCommand({
   name: 'retry',

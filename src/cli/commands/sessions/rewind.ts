@@ -2,8 +2,11 @@ import { RewindView } from '../../../schema/views/session.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { parsePoint } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { cancelledInputs } from '../../render/cancelled-inputs.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
+
+/** What going back says at its end; nothing where no input waited. */
+export const cancelledInputs = ({ length }: readonly unknown[]): string =>
+  length > 0 ? `; cancelled: ${count(length, 'input')} that waited` : '';
 
 export const rewind = defineCommand({
   name: 'rewind',

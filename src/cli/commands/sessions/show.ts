@@ -2,16 +2,16 @@ import { z } from 'zod';
 import type { SessionUsage } from '../../../core/runs/usage.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
 import { SummaryView, TranscriptView, UsageView } from '../../../schema/views/session.ts';
-import { unlessForbidden } from '../../backing/unless-forbidden.ts';
+import { omitForbidden } from '../../backing/omit-forbidden.ts';
 import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { renderTranscript } from '../../render/render-transcript.ts';
 import { ago } from '../../render/time.ts';
 import { usageLine } from '../../render/usage-text.ts';
 import { lastFailure } from '../../runs/last-failure.ts';
 import { truncate, wrap } from '../../terminal/display-width.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { paintStatus } from '../../terminal/paint.ts';
 import { printableJson, printableLine } from '../../terminal/printable.ts';
 
@@ -39,8 +39,8 @@ const heading = (
   return [
     out.style('bold', printableLine(id)),
     ...(title ? wrap(printableLine(title), out.columns) : []),
-    ...hanging(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
-    ...(waiting ? hanging('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
+    ...hangingIndent(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
+    ...(waiting ? hangingIndent('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(used ? wrap(used, out.columns) : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),
@@ -70,7 +70,7 @@ export const show = defineCommand({
     const session = await context.session(args[0]!);
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
     const waitingInputs = (await session.inputs()).length;
-    const usage = await unlessForbidden(session.usage());
+    const usage = await omitForbidden(session.usage());
     const shown = { summary, waitingInputs, ...(usage && { usage }) };
     const failure = context.json ? undefined : await lastFailure(session, summary.seq);
     await context.answer({ ...shown, transcript }, () => [

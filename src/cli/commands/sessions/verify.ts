@@ -6,8 +6,8 @@ import { SessionId } from '../../../schema/ids.ts';
 import { VerificationView } from '../../../schema/views/session.ts';
 import { type Context, defineCommand, flag } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { count } from '../../render/quantity.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import type { Style } from '../../terminal/terminal.ts';
@@ -52,13 +52,13 @@ const check = async (sessions: Sessions, id: string, quick: boolean): Promise<Ch
 const linesOf = (checked: Checked, { out }: Context): readonly string[] => {
   const { session } = checked;
   const marked = (style: Style, mark: string, text: string): readonly string[] =>
-    hanging(`${mark} `, text, out.columns, `${out.style(style, mark)} `);
+    hangingIndent(`${mark} `, text, out.columns, `${out.style(style, mark)} `);
   if (checked.ok) return marked('green', '✓', `${session}  ${count(checked.events, 'event')}, the chain holds`);
   const [what, why] =
     'bad' in checked
       ? [`event ${checked.bad.seq} is bad`, checked.bad.reason]
       : [checked.error.code, checked.error.message];
-  return [...marked('red', '✗', `${session}  ${what}`), ...hanging('  ', printableLine(why), out.columns)];
+  return [...marked('red', '✗', `${session}  ${what}`), ...hangingIndent('  ', printableLine(why), out.columns)];
 };
 
 export const verify = defineCommand({

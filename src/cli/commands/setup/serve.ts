@@ -6,7 +6,7 @@ import { observe } from '../../backing/observe.ts';
 import { type Call, type Context, choice, defineCommand, flag, text, texts } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { drain, untilInterrupted } from '../../runs/until-interrupted.ts';
+import { awaitInterrupt, drain } from '../../runs/interrupt.ts';
 import { parseWorkerOptions, refuseWithoutWorker, workerOptions } from '../../runs/worker-options.ts';
 import { Dispatchers } from '../../serve/dispatchers.ts';
 import { firstKey } from '../../serve/first-key.ts';
@@ -103,7 +103,7 @@ export const serve = defineCommand({
     const observing = await observe(context, call.options.log ?? (context.err.isTerminal ? 'warn' : 'info'));
     const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });
     const working = call.options['no-worker'] ? undefined : runtime.worker(wanted);
-    const { stopped, release } = untilInterrupted(context, working);
+    const { stopped, release } = awaitInterrupt(context, working);
     const { server, takenPort } = await listen(runtime, context, call, observing);
     const dispatchers = new Dispatchers(runtime);
     try {

@@ -5,7 +5,7 @@ import { ArtifactsView, ArtifactView } from '../../../schema/views/files.ts';
 import { ContentView, readGiven, writeContent } from '../../files/content.ts';
 import { type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age, isoTime } from '../../render/time.ts';
 import { printable, printableLine } from '../../terminal/printable.ts';

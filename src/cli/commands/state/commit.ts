@@ -1,5 +1,6 @@
+import { pointerOf } from '../../../schema/pointer.ts';
 import type { PatchOperation } from '../../../schema/state.ts';
-import { pointerOf, provenances } from '../../../schema/state.ts';
+import { provenances } from '../../../schema/state.ts';
 import { CommitView } from '../../../schema/views/session.ts';
 import { type Call, type Context, choice, defineCommand, text, texts } from '../../parse/command.ts';
 import { parseJson, readText } from '../../parse/read-input.ts';

@@ -3,7 +3,7 @@ import { CompactionView } from '../../../schema/views/session.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { wrap } from '../../terminal/display-width.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine, printableLines } from '../../terminal/printable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
@@ -11,7 +11,7 @@ const linesOf = ({ from, to, summary, evicted }: Compaction, out: Terminal): rea
   out.style('bold', `a summary stands for seq:${from} to seq:${to}`),
   ...printableLines(summary).flatMap((line) => wrap(line, out.columns)),
   out.style('bold', 'can be recalled by key'),
-  ...hanging('  ', evicted.map(printableLine).join(' '), out.columns),
+  ...hangingIndent('  ', evicted.map(printableLine).join(' '), out.columns),
 ];
 
 export const compact = defineCommand({

@@ -8,7 +8,7 @@ import { setAsideOption, whereOf } from '../../files/where.ts';
 import { parsePlace, placeIn } from '../../names/place.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
-import { count } from '../../render/count.ts';
+import { count } from '../../render/quantity.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age, isoTime } from '../../render/time.ts';
 import { breakAt, displayWidth, truncate } from '../../terminal/display-width.ts';

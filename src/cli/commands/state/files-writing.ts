@@ -6,8 +6,8 @@ import { setAsideOption, whereOf } from '../../files/where.ts';
 import { parsePlace, placeIn } from '../../names/place.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/count.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { count } from '../../render/quantity.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printable } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
 import { linesText, type Terminal } from '../../terminal/terminal.ts';
@@ -90,7 +90,7 @@ const maxShown = 200;
 const changeLines = ({ changes }: RestoredFiles, out: Terminal): readonly string[] => {
   const more = changes.length - maxShown;
   return [
-    ...changes.slice(0, maxShown).flatMap((each) => hanging('  ', changeText(each), out.columns)),
+    ...changes.slice(0, maxShown).flatMap((each) => hangingIndent('  ', changeText(each), out.columns)),
     ...(more > 0 ? [`  and ${more} more: --json lists them all`] : []),
   ];
 };

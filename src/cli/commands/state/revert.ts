@@ -4,7 +4,7 @@ import { changedFileText } from '../../files/file-text.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { changedEntries } from '../../render/commit-table.ts';
-import { hanging } from '../../terminal/hanging.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 
 export const revert = defineCommand({
   name: 'revert',
@@ -25,7 +25,7 @@ export const revert = defineCommand({
       record
         ? [
             `reverted commit ${target} with event ${record.seq}: ${changedEntries(record)}`,
-            ...record.files.flatMap((each) => hanging('  ', changedFileText(each), context.out.columns)),
+            ...record.files.flatMap((each) => hangingIndent('  ', changedFileText(each), context.out.columns)),
           ]
         : `commit ${target} changed no value: there is nothing to revert`,
     );

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { PerdureError } from '../../../schema/error.ts';
 import { Json } from '../../../schema/json.ts';
-import { type State, segmentsOfPointer } from '../../../schema/state.ts';
+import { segmentsOfPointer } from '../../../schema/pointer.ts';
+import type { State } from '../../../schema/state.ts';
 import { StateView } from '../../../schema/views/session.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { parsePath } from '../../parse/commit-filter.ts';

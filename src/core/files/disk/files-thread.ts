@@ -3,6 +3,7 @@
  * main thread's store.
  */
 import { parentPort } from 'node:worker_threads';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
 import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
 import type { Blobs, NewBlob } from '../../ports/blobs.ts';
 import { changedFiles, type FileChange, findChanges, findRenames } from '../changes.ts';
@@ -52,15 +53,7 @@ const ownBytes = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 
 /** The scan caches of recently used worktrees. The others are only on disk. */
-const caches = new Map<string, StatCache>();
-const keptCaches = 8;
-
-const keepCache = (file: string, cache: StatCache): void => {
-  caches.delete(file);
-  caches.set(file, cache);
-  const [oldest] = caches.keys();
-  if (caches.size > keptCaches) caches.delete(oldest!);
-};
+const caches = new BoundedMap<string, StatCache>(8);
 
 const withCache = async <T>(
   { cacheFile }: Cached,
@@ -69,7 +62,7 @@ const withCache = async <T>(
   if (cacheFile === undefined) return (await work(undefined))[0];
   const before = caches.get(cacheFile) ?? readStatCache(cacheFile);
   const [value, cache] = await work(before);
-  keepCache(cacheFile, cache);
+  caches.set(cacheFile, cache);
   if (cache.root !== before?.root) saveLater(cacheFile, cache);
   return value;
 };

@@ -3,9 +3,9 @@ import type { BlobHash, Blobs } from '../../ports/blobs.ts';
 import { type FileChange, findChanges, findRenames, isPlaced, type PlacedChange } from '../changes.ts';
 import { ignoredInTree } from '../ignored-in-tree.ts';
 import { nameProblem, ownFolder } from '../path.ts';
+import { readOnlyBlobs } from '../read-only-blobs.ts';
 import { findEntry, type ReadTree, treeReader } from '../read-tree.ts';
 import { isSameEntry, rootMode } from '../tree.ts';
-import { withoutPutting } from '../without-putting.ts';
 import { ChangeApplier } from './apply-changes.ts';
 import { Aside } from './aside.ts';
 import { inPortions } from './in-portions.ts';
@@ -132,7 +132,7 @@ export const restoreSnapshot = async (
   const ahead = cache && !dryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
   try {
     const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;
-    const taken = await takeSnapshot({ ...options, isWanted }, cache, dryRun ? withoutPutting(blobs) : blobs);
+    const taken = await takeSnapshot({ ...options, isWanted }, cache, dryRun ? readOnlyBlobs(blobs) : blobs);
     const scanned = taken.cache.root;
     const differences = await findChanges({ hash: scanned.hash, read: scannedReader(scanned) }, { hash: root, read });
     const changes = await withoutIgnored(differences, ignoredInTree(root, read, blobs));

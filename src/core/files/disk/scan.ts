@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, type Stats, statfsSync, statSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { NewBlob } from '../../ports/blobs.ts';
 import { holdsOneOf } from '../../session/redaction/redact.ts';
@@ -7,9 +7,8 @@ import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from '../ig
 import type { LeftOutReason } from '../left-out.ts';
 import { isOwnName, nameProblem } from '../path.ts';
 import { blobOfTree, type FileEntry, type FolderEntry, hashOf, type LinkEntry, rootMode } from '../tree.ts';
-import { folderStamps } from './folder-stamps.ts';
 import { type HeldFolder, holdFolder } from './held-folder.ts';
-import { isSameStamp, readFile, readLink, type Stamp } from './read-file.ts';
+import { isSameStamp, isSettled, readFile, readLink, type Stamp, stampOf } from './read-file.ts';
 
 export interface ScannedFile extends FileEntry {
   /** Absent for a file that was written and not read. */
@@ -42,6 +41,18 @@ export interface ScanOptions {
   /** Decides about a path that the ignore rules would leave out. */
   readonly isWanted?: ((segments: readonly string[]) => Promise<boolean>) | undefined;
 }
+
+/** Those known to change the times of a folder whenever a name comes or goes: ext, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay. */
+const stampingFileSystems: ReadonlySet<number> = new Set([
+  0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630,
+]);
+
+/** What tells that a folder of the worktree still holds the names that it is about to be asked for; undefined where nothing does. */
+const folderStamps = (root: string): ((stats: Stats, lookedAt: number) => Stamp | undefined) => {
+  if (!stampingFileSystems.has(statfsSync(root).type)) return () => undefined;
+  const { dev } = statSync(root);
+  return (stats, lookedAt) => (stats.dev === dev && isSettled(stats, lookedAt) ? stampOf(stats) : undefined);
+};
 
 export interface Scan {
   readonly root: ScannedFolder;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { KeyedMutex } from '../../../concurrency/mutex.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { fromErrorData, toErrorData } from '../../../schema/error-data.ts';
 import type { Blobs } from '../../ports/blobs.ts';
@@ -30,18 +31,17 @@ const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
  */
 export class Worktrees {
   readonly #waiting = new Map<number, Waiting>();
-  /** The newest task of each worktree. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  readonly #worktrees = new KeyedMutex<string>();
   readonly #comparisons = new Set<Promise<unknown>>();
   #thread: Worker | undefined;
   #lastTask = 0;
 
   snapshot(options: OptionsOf<'snapshot'>, blobs: Blobs): Promise<ResultOf<'snapshot'>> {
-    return this.#inTurn(options.cacheFile ?? options.folder, () => this.#run('snapshot', options, blobs));
+    return this.#worktrees.run(options.cacheFile ?? options.folder, () => this.#run('snapshot', options, blobs));
   }
 
   restore(options: OptionsOf<'restore'>, blobs: Blobs): Promise<ResultOf<'restore'>> {
-    return this.#inTurn(options.cacheFile ?? options.folder, () => this.#run('restore', options, blobs));
+    return this.#worktrees.run(options.cacheFile ?? options.folder, () => this.#run('restore', options, blobs));
   }
 
   changes(options: OptionsOf<'changes'>, blobs: Blobs): Promise<ResultOf<'changes'>> {
@@ -54,7 +54,7 @@ export class Worktrees {
 
   /** Waits for tasks in flight. Idempotent. */
   async stop(): Promise<void> {
-    await Promise.allSettled([...this.#last.values(), ...this.#comparisons]);
+    await Promise.allSettled([this.#worktrees.settle(), ...this.#comparisons]);
     const thread = this.#thread;
     if (!thread) return;
     this.#thread = undefined;
@@ -62,17 +62,6 @@ export class Worktrees {
     const ended = once(thread, 'exit');
     thread.postMessage({ end: true } satisfies ToFilesThread);
     await ended;
-  }
-
-  #inTurn<T>(worktree: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(worktree) ?? Promise.resolve();
-    const done = before.then(work, work);
-    this.#last.set(worktree, done);
-    const forget = () => {
-      if (this.#last.get(worktree) === done) this.#last.delete(worktree);
-    };
-    done.then(forget, forget);
-    return done;
   }
 
   #beside<T>(comparison: Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import type { Message } from '../../../schema/message.ts';
 import { shorten } from './clip.ts';
-import type { ContextEntry } from './context.ts';
+import type { ContextEntry } from './context-units.ts';
 
 /** The input of a summarizer: the messages that will leave the context, and the previous summary. */
 export interface SummaryInput {

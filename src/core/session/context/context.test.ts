@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { newId } from '../../../schema/ids.ts';
 import type { Message } from '../../../schema/message.ts';
 import { clipResults } from './clip-results.ts';
-import { assembleContext, type ContextEntry, estimateTokens, textTokens } from './context.ts';
-import { pairCalls } from './context-units.ts';
+import { assembleContext } from './context.ts';
+import { type ContextEntry, estimateTokens, pairCalls, textTokens } from './context-units.ts';
 
 const user = (text: string): Message => ({ id: newId('msg'), role: 'user', content: [{ type: 'text', text }] });
 const answer = (text: string, ...calls: string[]): Message => ({

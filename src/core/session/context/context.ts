@@ -3,8 +3,6 @@ import type { Message } from '../../../schema/message.ts';
 import { type ContextEntry, pairCalls, textTokens } from './context-units.ts';
 import { windowOf } from './context-window.ts';
 
-export { type ContextEntry, estimateTokens, textTokens } from './context-units.ts';
-
 export interface Context {
   /** The instructions, the digest of the state at the start of the turn, and the summary of compacted turns. */
   readonly system: string;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { emptyState } from '../../../schema/state.ts';
 import type { SessionFold } from '../fold.ts';
-import { textTokens } from './context.ts';
+import { textTokens } from './context-units.ts';
 import { type SystemParts, systemText } from './system-text.ts';
 
 const many = (value: unknown) => Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, value]));

@@ -1,4 +1,5 @@
-import { pointerOf, type State } from '../../../schema/state.ts';
+import { pointerOf } from '../../../schema/pointer.ts';
+import type { State } from '../../../schema/state.ts';
 import type { SessionFold } from '../fold.ts';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -14,8 +14,6 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { invalidInput, parseInput } from '../../../schema/parse-input.ts';
 import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../../ports/store.ts';
 
-export { invalidInput, parseInput } from '../../../schema/parse-input.ts';
-
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /** Encodes through a Buffer, which is three times as fast as a TextEncoder. */

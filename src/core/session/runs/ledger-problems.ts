@@ -1,12 +1,11 @@
 import type { ZodType } from 'zod';
+import { pointerOf, segmentsOfPointer } from '../../../schema/pointer.ts';
 import {
   type Collection,
   collections,
   ledgerEntries,
-  pointerOf,
   type State,
   type StoredOperation,
-  segmentsOfPointer,
 } from '../../../schema/state.ts';
 import { isRecord } from '../state/patch-between.ts';
 import type { StateProblem } from '../state/state-change.ts';

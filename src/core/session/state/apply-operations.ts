@@ -1,5 +1,6 @@
 import { deepFreeze } from '../../../schema/deep-freeze.ts';
-import { type PatchOperation, segmentsOfPointer } from '../../../schema/state.ts';
+import { segmentsOfPointer } from '../../../schema/pointer.ts';
+import type { PatchOperation } from '../../../schema/state.ts';
 import { copyRecord } from '../events/copy-record.ts';
 import { isSameJson } from './patch-between.ts';
 

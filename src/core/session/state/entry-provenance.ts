@@ -1,4 +1,5 @@
-import { entryOf, lowestProvenance, type PatchOperation, type Provenance } from '../../../schema/state.ts';
+import { entryOf } from '../../../schema/pointer.ts';
+import { lowestProvenance, type PatchOperation, type Provenance } from '../../../schema/state.ts';
 import type { SessionFold } from '../fold.ts';
 import { type Mutation, type StateChange, valueAt } from './state-change.ts';
 import { entriesTouched } from './touched-paths.ts';

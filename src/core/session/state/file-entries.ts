@@ -1,5 +1,6 @@
 import type { PayloadOf } from '../../../schema/event.ts';
-import { type ChangedFile, maxPointerChars, pointerOf, type State } from '../../../schema/state.ts';
+import { pointerOf } from '../../../schema/pointer.ts';
+import { type ChangedFile, maxPointerChars, type State } from '../../../schema/state.ts';
 import type { StateDraft } from './state-change.ts';
 
 type FileEntry = State['filesModified'][string];

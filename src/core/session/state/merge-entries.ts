@@ -1,5 +1,6 @@
 import type { Json } from '../../../schema/json.ts';
-import { type PatchOperation, pointerOf, type State, segmentsOfPointer } from '../../../schema/state.ts';
+import { pointerOf, segmentsOfPointer } from '../../../schema/pointer.ts';
+import type { PatchOperation, State } from '../../../schema/state.ts';
 import { isSameJson } from './patch-between.ts';
 import { valueAt } from './state-change.ts';
 

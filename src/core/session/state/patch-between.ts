@@ -1,5 +1,6 @@
 import type { Json } from '../../../schema/json.ts';
-import { pointerOf, type StoredOperation } from '../../../schema/state.ts';
+import { pointerOf } from '../../../schema/pointer.ts';
+import type { StoredOperation } from '../../../schema/state.ts';
 
 export type Values = Readonly<Record<string, unknown>>;
 type List = readonly unknown[];

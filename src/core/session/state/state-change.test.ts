@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PerdureError } from '../../../schema/error.ts';
-import { emptyState, type PatchOperation, pointerOf, type State } from '../../../schema/state.ts';
+import { pointerOf } from '../../../schema/pointer.ts';
+import { emptyState, type PatchOperation, type State } from '../../../schema/state.ts';
 import { ledgerProblems } from '../runs/ledger-problems.ts';
 import { diffStates } from './diff.ts';
 import { applyDelta, changeState, type StateDraft } from './state-change.ts';

@@ -2,16 +2,15 @@ import { create, isDraft } from 'mutative';
 import { PerdureError } from '../../../schema/error.ts';
 import type { Json } from '../../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../../schema/json-problem.ts';
+import { pointerOf, segmentsOfPointer } from '../../../schema/pointer.ts';
 import {
   type Collection,
   collections,
   maxPointerChars,
   type OwnState,
   type PatchOperation,
-  pointerOf,
   type State,
   type StoredOperation,
-  segmentsOfPointer,
 } from '../../../schema/state.ts';
 import { nothingSecret, type Redactor } from '../redaction/redact.ts';
 import { applyOperations, type Container, put, type Spares } from './apply-operations.ts';

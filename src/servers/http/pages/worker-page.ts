@@ -1,4 +1,4 @@
-import type { WorkerCondition } from '../../../core/runtime/workers.ts';
+import type { WorkerCondition } from '../../../core/worker/worker.ts';
 import { factsTable, page } from './page.ts';
 
 /** Status page of a worker. */

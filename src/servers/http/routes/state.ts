@@ -19,7 +19,7 @@ import {
   StateView,
   TranscriptView,
 } from '../../../schema/views/session.ts';
-import { isKnown } from '../known-tag.ts';
+import { matchesEtag } from '../etag-match.ts';
 import { answered, defineRoute } from '../route.ts';
 import { atPoint, Flag, limitUpTo, Positive, Whole } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
@@ -81,7 +81,7 @@ export const stateRoutes = [
     handle: async ({ session, query, headers }) => {
       const state = await session.state(query);
       const etag = tagOf(stateTag(state));
-      if (isKnown(headers, etag)) return new Response(null, { status: 304, headers: { etag } });
+      if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: { etag } });
       return answered(state, { etag });
     },
   }),

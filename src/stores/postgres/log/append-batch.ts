@@ -1,5 +1,11 @@
 import type pg from 'pg';
-import type { Appended, AppendOutcome, AppendRequest, Head, SessionKey } from '../../../core/ports/store.ts';
+import {
+  type Appended,
+  type AppendOutcome,
+  type AppendRequest,
+  type Head,
+  sessionKeyName,
+} from '../../../core/ports/store.ts';
 import { isPerdureError, type PerdureError } from '../../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import type { EncodedBlob, EncodedPayload } from '../../codec/payload-codec.ts';
@@ -25,8 +31,6 @@ export interface PendingAppend {
 
 /** The outcome of one request, or the error that rejects this request alone. */
 export type AppendResult = AppendOutcome | PerdureError;
-
-const keyName = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 interface Planned {
   readonly pending: PendingAppend;
@@ -116,12 +120,12 @@ const commit = async (
     await send(client, opening, writes(connection, bases, planned, opening === undefined));
   } catch (error) {
     for (const { pending } of planned) {
-      known.delete(keyName(pending.request));
+      known.delete(sessionKeyName(pending.request));
       if (!isConnectionLost(error) || isReadOnly(error)) pending.attempts.pop();
     }
     throw error;
   }
-  for (const { outcome } of planned) known.set(keyName(outcome.head), outcome.head);
+  for (const { outcome } of planned) known.set(sessionKeyName(outcome.head), outcome.head);
 };
 
 /**
@@ -136,7 +140,7 @@ const appendKnown = async (
   const { workspace, opening, known } = connection;
   const heads = new Map<SessionId, () => Head>();
   for (const { request, attempts } of batch) {
-    const head = known.get(keyName(request));
+    const head = known.get(sessionKeyName(request));
     if (attempts.length > 0 || request.creates?.parent || (!head && !request.creates)) return undefined;
     if (head) heads.set(request.session, () => head);
   }

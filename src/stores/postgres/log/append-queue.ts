@@ -1,4 +1,6 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { backoffMs } from '../../../concurrency/backoff.ts';
+import { pause } from '../../../concurrency/pause.ts';
 import type { Appended, AppendOutcome, AppendRequest, Head } from '../../../core/ports/store.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
@@ -17,7 +19,8 @@ const maxBatchBytes = 8 * 1024 * 1024;
 const maxCompressBytes = 64 * 1024;
 const maxTries = 5;
 const retryForMs = 4000;
-/** How many statements of a failed batch may run into the timeout before the rest is rejected too. */
+const backoff = { firstMs: 40, maxMs: 500 };
+/** How many statements may take all the time they have before the rest of their batch is refused too. */
 const apartForTimeouts = 5;
 
 interface Waiting {
@@ -182,7 +185,7 @@ export class AppendQueue {
         const few = tries < maxTries;
         const again = lost ? (sent || isReadOnly(error) || few) && Date.now() < until : isOutdated(error) && few;
         if (!again) throw lost && sent ? unknownOutcome(error) : error;
-        await pause(Math.min(20 * 2 ** tries, 500) * Math.random());
+        await pause(backoffMs(tries, backoff, Math.random));
       }
     }
   }

@@ -1,6 +1,6 @@
-import type { SessionKey } from '../../../core/ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
-import { tellLately } from '../../waking/tell-lately.ts';
+import { announceMissedChanges } from '../../waking/missed-changes.ts';
 import { type Change, Watchers } from '../../waking/watchers.ts';
 import { hasFreeWork } from '../queue/work-rows.ts';
 import { type Database, prepared } from '../server/database.ts';
@@ -65,7 +65,7 @@ export class Changes {
       onListening: () => {
         this.#notes.listening();
         this.#watchers.wakeAll();
-        void this.#tellLately().catch(() => undefined);
+        void this.#announceMissedChanges().catch(() => undefined);
         void this.#probe?.send();
       },
       onStanding: () => this.#probe?.stands(),
@@ -130,9 +130,9 @@ export class Changes {
     this.#poll = setInterval(() => void this.#look().catch(() => undefined), this.#pollMs).unref();
   }
 
-  async #tellLately(): Promise<void> {
+  async #announceMissedChanges(): Promise<void> {
     const now = Date.now();
-    await tellLately(
+    await announceMissedChanges(
       this.#watchers,
       (workspace, query) => listSessions(this.#database, workspace, query),
       this.#toldMs,
@@ -141,7 +141,7 @@ export class Changes {
   }
 
   async #look(): Promise<void> {
-    await this.#tellLately();
+    await this.#announceMissedChanges();
     if (this.#watchers.anyWorker && (await hasFreeWork(this.#database))) this.#watchers.wakeWorkers();
     this.#watchers.found(await this.#headsOf(this.#watchers.keys));
   }
@@ -153,7 +153,7 @@ export class Changes {
   #hinted(change: Change): void {
     this.#watchers.hinted([change]);
     if (!this.#watchers.isHeard(change.workspace) || this.#hints.size >= maxHints) return;
-    this.#hints.set(`${change.workspace}/${change.session}`, change);
+    this.#hints.set(sessionKeyName(change), change);
     this.#askingHinted ??= this.#tellHinted();
   }
 

@@ -1,9 +1,9 @@
-import type { EventRanges, Head, SessionKey } from '../../../core/ports/store.ts';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
+import { type EventRanges, type Head, type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
 import { sessionDamaged } from '../../../core/session/events/session-damaged.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { isCount } from '../../is-count.ts';
 import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spansOf } from '../../log/lineage.ts';
-import { BoundedMap } from '../server/bounded-map.ts';
 import { type Database, prepared } from '../server/database.ts';
 
 interface LineageRow extends Origin {
@@ -24,9 +24,7 @@ const find = prepared(
    select id, parent, forked_at as "forkedAt", seq from line`,
 );
 
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
-/** Caches lineages, because a session's fork point never changes. */
+/** What a session was forked from never changes, so it is read once. */
 export class Lineages {
   readonly #database: Database;
   readonly #kept = new BoundedMap<string, readonly LineageLink[]>(10_000);
@@ -37,7 +35,7 @@ export class Lineages {
 
   /** Links from the session itself to its root; undefined when the session does not exist. */
   async get(key: SessionKey): Promise<readonly LineageLink[] | undefined> {
-    return this.#kept.get(nameOf(key)) ?? (await this.withHead(key))?.lineage;
+    return this.#kept.get(sessionKeyName(key)) ?? (await this.withHead(key))?.lineage;
   }
 
   async withHead(key: SessionKey): Promise<{ lineage: readonly LineageLink[]; seq: number } | undefined> {
@@ -46,8 +44,8 @@ export class Lineages {
     const lineage = lineageOf(key.session, (id) => byId.get(id));
     if (!lineage) return undefined;
     const { seq } = byId.get(key.session)!;
-    if (!isCount(seq)) throw sessionDamaged(key.session, `the row of ${key.session} is corrupt (seq is ${seq})`);
-    this.#kept.set(nameOf(key), lineage);
+    if (!isCount(seq)) throw sessionDamaged(key.session, `the row of ${key.session} says seq ${seq}, which cannot be`);
+    this.#kept.set(sessionKeyName(key), lineage);
     return { lineage, seq };
   }
 
@@ -59,10 +57,10 @@ export class Lineages {
 
   /** Caches the lineage of a head just read, to save a query later. */
   learn(head: Head): void {
-    if (this.#kept.has(nameOf(head))) return;
-    const above = head.parent && this.#kept.get(nameOf({ ...head, session: head.parent.session }));
+    if (this.#kept.has(sessionKeyName(head))) return;
+    const above = head.parent && this.#kept.get(sessionKeyName({ ...head, session: head.parent.session }));
     const link = { session: head.session, forkedAt: head.parent?.seq ?? 0 };
-    if (!head.parent) this.#kept.set(nameOf(head), [link]);
-    else if (above) this.#kept.set(nameOf(head), [link, ...above]);
+    if (!head.parent) this.#kept.set(sessionKeyName(head), [link]);
+    else if (above) this.#kept.set(sessionKeyName(head), [link, ...above]);
   }
 }

@@ -1,5 +1,5 @@
 import { maxNoteBytes } from '../../../core/ports/notes.ts';
-import type { SessionKey } from '../../../core/ports/store.ts';
+import { type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import type { Database } from './database.ts';
 import type { NoteSeal } from './note-seal.ts';
@@ -27,9 +27,9 @@ export class NotePost {
     this.#seal = seal;
   }
 
-  send({ workspace, session }: SessionKey, text: string): void {
+  send(key: SessionKey, text: string): void {
     if (Buffer.byteLength(text) > maxNoteBytes) return;
-    this.#waiting.push(this.#seal.seal(`${workspace}/${session}/${text}`));
+    this.#waiting.push(this.#seal.seal(`${sessionKeyName(key)}/${text}`));
     if (this.#waiting.length > maxWaiting) this.#waiting.shift();
     this.#sending ??= this.#send();
   }

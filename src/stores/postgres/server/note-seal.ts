@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { BoundedMap } from './bounded-map.ts';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
 
 const senderBytes = 16;
 const countBytes = 6;

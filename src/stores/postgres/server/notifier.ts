@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { SessionKey } from '../../../core/ports/store.ts';
+import { sessionKeyName } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { isCount } from '../../is-count.ts';
 import { type Change, joined } from '../../waking/watchers.ts';
@@ -15,10 +15,8 @@ export const notify = prepared(
   `select set_config('synchronous_commit', 'off', true), pg_notify($1, hint) from unnest($2::text[]) hint`,
 );
 
-const textOf = ({ seq, work, ...key }: Change): string => `${nameOf(key)}/${seq}${work ? '/work' : ''}`;
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
-/** Undefined for text that is not one of our hints. */
+const textOf = ({ seq, work, ...key }: Change): string => `${sessionKeyName(key)}/${seq}${work ? '/work' : ''}`;
+/** undefined for what is not ours. */
 export const parseChange = (text = ''): Change | undefined => {
   const [workspace, session, seq, work] = text.split('/');
   if (!workspace || !session || !seq || !isCount(Number(seq))) return undefined;
@@ -46,7 +44,7 @@ export class Notifier {
 
   notify(changes: readonly Change[]): void {
     for (const change of changes) {
-      const name = nameOf(change);
+      const name = sessionKeyName(change);
       this.#pending.set(name, joined(this.#pending.get(name), change));
     }
     if (this.#pending.size > 0) this.#sending ??= this.#send();

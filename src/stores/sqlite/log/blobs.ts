@@ -3,7 +3,7 @@ import type { BlobHash, LooseBlob, LooseBlobs } from '../../../core/ports/blobs.
 import { blobHash } from '../../../core/session/events/chain.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../../codec/payload-codec.ts';
-import { prepareLater } from '../file/prepare-later.ts';
+import { lazyStatement } from '../file/lazy-statement.ts';
 
 export interface Blobs {
   /** The content, or undefined when it is missing or does not match its hash. */
@@ -37,19 +37,19 @@ const isLoose = `NOT EXISTS (SELECT 1 FROM events e WHERE e.workspace = ?1 AND e
 
 export const openBlobs = (db: DatabaseSync): Blobs => {
   const select = db.prepare('SELECT size, encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
-  const size = prepareLater(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
+  const size = lazyStatement(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
   const insert =
     db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
     WHERE bytes <> excluded.bytes OR size <> excluded.size OR put_at < excluded.put_at - ${touchAfterMs}`);
   const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
   const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
-  const loose = prepareLater(
+  const loose = lazyStatement(
     db,
     `SELECT lower(hex(hash)) AS hash, size, ${usedAt} AS usedAt FROM blobs
     WHERE workspace = ?1 AND hash > unhex(?2) AND ${isLoose} ORDER BY blobs.hash LIMIT ?3`,
   );
-  const remove = prepareLater(
+  const remove = lazyStatement(
     db,
     `DELETE FROM blobs
     WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?2)) AND ${usedAt} < ?3 AND ${isLoose}

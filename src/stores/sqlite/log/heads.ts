@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Head, SessionKey } from '../../../core/ports/store.ts';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
+import { type Head, type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
 import type { Sessions } from './sessions.ts';
 
 /** The writer's cache of heads. It is valid as long as no other connection has written. */
@@ -13,16 +14,13 @@ export interface Heads {
 }
 
 const maxHeads = 10_000;
-const nameOf = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
-
 export const openHeads = (db: DatabaseSync, sessions: Sessions): Heads => {
   const dataVersion = db.prepare('PRAGMA data_version');
   dataVersion.setReturnArrays(true);
-  const heads = new Map<string, Head>();
+  const heads = new BoundedMap<string, Head>(maxHeads);
   let version: unknown;
   const keep = (head: Head): Head => {
-    if (heads.size >= maxHeads) heads.clear();
-    heads.set(nameOf(head), head);
+    heads.set(sessionKeyName(head), head);
     return head;
   };
   return {
@@ -32,13 +30,13 @@ export const openHeads = (db: DatabaseSync, sessions: Sessions): Heads => {
       version = now;
     },
     read: (key) => {
-      const known = heads.get(nameOf(key));
+      const known = heads.get(sessionKeyName(key));
       if (known) return known;
       const head = sessions.head(key);
       return head && keep(head);
     },
     write: (head) => {
-      const before = heads.get(nameOf(head));
+      const before = heads.get(sessionKeyName(head));
       if (before) sessions.update(head, before);
       else sessions.insert(head);
       keep(head);

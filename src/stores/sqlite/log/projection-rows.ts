@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../../core/ports/store.ts';
 import type { CallChange } from '../../../core/session/projections.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
-import { prepareLater } from '../file/prepare-later.ts';
+import { lazyStatement } from '../file/lazy-statement.ts';
 
 /** The rows by which queries find commits and calls, written together with their event. */
 export interface ProjectionRows {
@@ -12,7 +12,7 @@ export interface ProjectionRows {
 }
 
 export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
-  const later = (sql: string) => prepareLater(db, sql);
+  const later = (sql: string) => lazyStatement(db, sql);
   const insertPath = later(`INSERT INTO commit_paths
     (workspace, session, seq, path, turn, at, actor, tool, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCall = later(`INSERT INTO tool_calls

@@ -1,5 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { EventRanges, FamilyMember, Head, ListQuery, SessionKey } from '../../../core/ports/store.ts';
+import { BoundedMap } from '../../../concurrency/bounded-map.ts';
+import {
+  type EventRanges,
+  type FamilyMember,
+  type Head,
+  type ListQuery,
+  type SessionKey,
+  sessionKeyName,
+} from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
 import { inFamilyOrder } from '../../log/family-order.ts';
@@ -7,7 +15,7 @@ import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spa
 import { listedStatus } from '../../log/listed-status.ts';
 import { type HeadRow, headOf as headIn, memberOf } from '../../log/stored-head.ts';
 import { listedSummary } from '../../log/stored-summary.ts';
-import { prepareLater } from '../file/prepare-later.ts';
+import { lazyStatement } from '../file/lazy-statement.ts';
 
 /** A session with the seq before its own first event, and the seq that its row names as head. */
 export interface SessionStart extends LineageLink {
@@ -83,11 +91,11 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary FROM sessions WHERE workspace = ?',
   );
   const rootOf = db.prepare('SELECT root FROM sessions WHERE workspace = ? AND id = ?');
-  const family = prepareLater(db, familyQuery);
+  const family = lazyStatement(db, familyQuery);
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
   const page = (where: string, order: string) => {
     const select = (status: string) =>
-      prepareLater(
+      lazyStatement(
         db,
         `SELECT id, seq, at, status, updated_at, summary FROM sessions
         WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`,
@@ -103,12 +111,11 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     const row = one.get(workspace, session) as Row | undefined;
     return row && headOf(row);
   };
-  const links = new Map<string, Origin>();
-  /** Caches fork points, because they never change. The cache is bounded. */
+  const links = new BoundedMap<string, Origin>(maxLinks);
+  /** Where a session was forked never changes: what was read once is kept, in a bounded number. */
   const linkOf = (workspace: WorkspaceId, session: SessionId): Origin | undefined => {
-    const key = `${workspace}/${session}`;
+    const key = sessionKeyName({ workspace, session });
     const known = links.get(key) ?? (link.get(workspace, session) as Origin | undefined);
-    if (links.size >= maxLinks) links.clear();
     if (known) links.set(key, known);
     return known;
   };

@@ -4,7 +4,7 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { segmentsOf } from '../../log/lineage.ts';
 import { parseManifest, partsIn, writeManifest } from '../../log/snapshot-manifest.ts';
 import { eachRow } from '../file/each-row.ts';
-import { prepareLater } from '../file/prepare-later.ts';
+import { lazyStatement } from '../file/lazy-statement.ts';
 import type { Blobs } from './blobs.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -20,9 +20,9 @@ interface Row {
 }
 
 export const openSnapshots = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): Snapshots => {
-  const insert = prepareLater(db, 'INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)');
-  const clear = prepareLater(db, 'DELETE FROM snapshots WHERE workspace = ?');
-  const candidates = prepareLater(
+  const insert = lazyStatement(db, 'INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)');
+  const clear = lazyStatement(db, 'DELETE FROM snapshots WHERE workspace = ?');
+  const candidates = lazyStatement(
     db,
     `SELECT seq, manifest FROM snapshots
     WHERE workspace = ? AND session = ? AND fold_version = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC`,

@@ -1,4 +1,4 @@
-import { tellLately } from '../../waking/tell-lately.ts';
+import { announceMissedChanges } from '../../waking/missed-changes.ts';
 import type { Watchers } from '../../waking/watchers.ts';
 import type { Reader } from './reader.ts';
 
@@ -8,7 +8,7 @@ export const followFile = async (reader: Reader, watchers: Watchers): Promise<vo
   try {
     await reader.call('watch', []);
     watchers.wakeAll();
-    await tellLately(watchers, (workspace, query) => reader.call('list', [workspace, query]), askedMs);
+    await announceMissedChanges(watchers, (workspace, query) => reader.call('list', [workspace, query]), askedMs);
   } catch {
     // The file cannot be read at the moment. Its readers report that.
   }

@@ -2,8 +2,8 @@ import type { BlobHash, LooseBlobs } from '../../../core/ports/blobs.ts';
 import type { BlobEventQuery, CallQuery, CommitQuery, SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { openConnection } from '../file/connection.ts';
+import { lazyStatement } from '../file/lazy-statement.ts';
 import { migrate } from '../file/migrations.ts';
-import { prepareLater } from '../file/prepare-later.ts';
 import { openBlobs } from '../log/blobs.ts';
 import { openChanges } from '../log/changes.ts';
 import { openBlobEventFinder } from '../log/find-blob-events.ts';
@@ -34,7 +34,7 @@ const openReader = (data: ThreadData) => {
   const findWork = openWorkFinder(db);
   const listWorkers = openWorkerList(db);
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
-  const lastWritten = prepareLater(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
+  const lastWritten = lazyStatement(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
   /**
    * Otherwise the first read would wait until code is compiled and pages are fetched. Warms up with the latest
    * session, which is likely to be opened. Skips blobs, which would take too long.

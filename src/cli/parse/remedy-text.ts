@@ -1,0 +1,17 @@
+/** Verbs with which a message gives advice. */
+const imperatives =
+  'add|adopt|ask|bind|cancel|check|choose|claim|close|commit|convert|copy|enable|export|fix|give|import|install|keep|leave|look|make|mend|move|name|open|pass|pause|put|quote|raise|read|remove|reopen|repeat|restore|resume|retry|revert|run|search|see|send|set|start|stop|take|try|unarchive|upgrade|use|write';
+/** Words after which such a verb is not advice: `use of it`, `read ECONNRESET`, `write timeout`. */
+const noRequest = '(?! (?:of|is|are|was|must|error|failed|timeout|timed|E[A-Z]+)\\b)';
+
+const asks = new RegExp(`\`[^\`]+\`|(?:^|\\s)--?\\w|[:;,] (?:then |or )?(?:${imperatives})\\b`);
+const endsAsking = new RegExp(`: (?:${imperatives})\\b${noRequest}[^:]*$`);
+
+/** Whether a message of Perdure names a command or an option, or gives advice. */
+export const namesRemedy = (message: string): boolean => asks.test(message);
+
+/** Of a message that may begin with the words of others, such as a provider: whether it ends with ours that ask for something. */
+export const endsWithRemedy = (message: string): boolean => endsAsking.test(message);
+
+/** The same without that end. */
+export const withoutRemedy = (message: string): string => message.replace(endsAsking, '');

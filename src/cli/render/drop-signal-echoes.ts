@@ -1,0 +1,20 @@
+import type { Interrupt } from '../parse/command.ts';
+
+/** Time within which the forwarded copy arrives, even on a busy machine. */
+const echoMs = 500;
+
+/**
+ * SIGTERM or SIGHUP to a process group reaches this process twice: directly, and forwarded by the launcher that an
+ * older Node started. The copy must not count as a second signal. Ctrl-C comes from the terminal only.
+ */
+export const dropSignalEchoes = (
+  listener: (interrupt: Interrupt) => void,
+  now: () => number = () => performance.now(),
+): ((interrupt: Interrupt) => void) => {
+  let leftAt = Number.NEGATIVE_INFINITY;
+  return (interrupt) => {
+    const isEcho = interrupt === 'leave' && now() - leftAt < echoMs;
+    if (interrupt === 'leave') leftAt = now();
+    if (!isEcho) listener(interrupt);
+  };
+};

@@ -1,5 +1,0 @@
-/** `12 ms`, `3.4 s`, `5 min`. */
-export const duration = (ms: number): string => {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 120_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
-};

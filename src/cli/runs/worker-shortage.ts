@@ -1,0 +1,25 @@
+import type { WorkerInfo } from '../../core/runs/list-workers.ts';
+import type { Session } from '../../core/runtime/session.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import { nameOf } from '../config/choose-agent.ts';
+import type { Context } from '../parse/command.ts';
+
+/** Returns undefined when this key may not list workers. */
+const workersOf = async ({ runtime }: Context): Promise<readonly WorkerInfo[] | undefined> => {
+  try {
+    return await (await runtime()).workers();
+  } catch (error) {
+    if (isPerdureError(error)) return undefined;
+    throw error;
+  }
+};
+
+/** Why no worker claims a run of the session; undefined while a worker is free for it. */
+export const workerShortage = async (context: Context, session: Session): Promise<string | undefined> => {
+  const [workers, { agent }] = await Promise.all([workersOf(context), session.summary()]);
+  const held = agent ? nameOf(agent) : '';
+  const able = workers?.filter(({ status, agents }) => status === 'working' && agents.includes(held));
+  if (able?.some(({ hasRoom }) => hasRoom)) return undefined;
+  const why = able === undefined ? '' : able.length === 0 ? `: none has the agent ${held}` : ': all are busy';
+  return `no worker has taken it yet${why}; start one with \`perdure worker\` where the store is`;
+};

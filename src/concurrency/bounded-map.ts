@@ -1,0 +1,15 @@
+/** Evicts the entry that was set longest ago when it is full. */
+export class BoundedMap<Key, Value> extends Map<Key, Value> {
+  readonly #maxEntries: number;
+
+  constructor(maxEntries: number) {
+    super();
+    this.#maxEntries = maxEntries;
+  }
+
+  override set(key: Key, value: Value): this {
+    this.delete(key);
+    if (this.size >= this.#maxEntries) this.delete(this.keys().next().value!);
+    return super.set(key, value);
+  }
+}

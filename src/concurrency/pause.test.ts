@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { pause } from './pause.ts';
+
+const longMs = 2 ** 31 - 1;
+
+test('a pause ends when its signal is aborted, also before it begins, and with its time', async () => {
+  const ending = new AbortController();
+  const waiting = pause(longMs, ending.signal);
+  ending.abort();
+  await waiting;
+  await pause(longMs, ending.signal);
+  const startedAt = performance.now();
+  await pause(20);
+  expect(performance.now() - startedAt).toBeGreaterThan(15);
+});

@@ -1,0 +1,41 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { RunId } from '../../schema/ids.ts';
+import type { FollowAccess, LogAccess, WorkerAccess } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import { listWorkers } from './list-workers.ts';
+
+/** The session's agent, if its lack of a worker is the only reason why the run has not begun. */
+const lackedAgent = async (
+  scope: LogAccess & WorkerAccess,
+  key: SessionKey,
+  run: RunId,
+): Promise<string | undefined> => {
+  const { queue, run: atWork, agent, status, holder } = await scope.folds.outline(key);
+  const input = queue.find((each) => each.run === run);
+  if (!agent || !input || input.notBefore !== undefined || atWork) return undefined;
+  if (status !== 'active' || holder === 'human') return undefined;
+  const held = `${agent.name}@${agent.version}`;
+  const workers = await listWorkers(scope);
+  return workers.some((each) => each.status === 'working' && each.agents.includes(held)) ? undefined : held;
+};
+
+/**
+ * Warns the waiting program once if no worker can take the run. Otherwise it would wait forever without a sign. Returns
+ * a function that cancels the warning.
+ */
+export const warnWhileUnclaimed = (scope: FollowAccess & WorkerAccess, key: SessionKey, run: RunId): (() => void) => {
+  if (scope.caller.key !== undefined) return () => {};
+  const tell = async (): Promise<void> => {
+    const agent = await lackedAgent(scope, key, run);
+    if (!agent || scope.closing.aborted) return;
+    const remedy = 'start one by `await runtime.worker().start()`, here or in another process on the same store';
+    scope.onWarning(
+      new PerdureError('AGENT_VERSION_UNAVAILABLE', `no worker holds ${agent}, so ${run} has not begun: ${remedy}`, {
+        details: { ...key, run, agent },
+      }),
+    );
+  };
+  const timer = setTimeout(() => void tell().catch((problem) => scope.onWarning(problem)), scope.timing.untakenMs);
+  timer.unref();
+  return () => clearTimeout(timer);
+};

@@ -1,0 +1,67 @@
+import type { SessionId } from '../../schema/ids.ts';
+import { keyOf, type LogAccess } from '../engine/scope.ts';
+import { sessionNotFound } from '../engine/session-folds.ts';
+import type { Head, SessionKey } from '../ports/store.ts';
+import type { AdoptionMark, SessionFold } from '../session/fold.ts';
+
+/** A seq in each of two sessions at which they met, by a fork or an adoption. After it, each changes on its own. */
+export interface MergeBase {
+  readonly ours: number;
+  readonly theirs: number;
+}
+
+/** For a session and each of its ancestors: the seq up to which its events belong to the session's sequence. */
+type Reach = ReadonlyMap<string, number>;
+
+const reachOf = async (scope: LogAccess, { session }: SessionKey): Promise<Reach> => {
+  const reach = new Map<string, number>();
+  let seq = Number.POSITIVE_INFINITY;
+  for (let next: SessionId | undefined = session; next; ) {
+    const head: Head | undefined = await scope.store.head(keyOf(scope, next));
+    if (!head) throw sessionNotFound(keyOf(scope, next));
+    reach.set(next, Math.min(seq, head.seq));
+    seq = Math.min(seq, head.parent?.seq ?? 0);
+    next = head.parent?.session;
+  }
+  return reach;
+};
+
+const partingOf = (ours: Reach, theirs: Reach): number | undefined => {
+  for (const [session, seq] of theirs) {
+    const shared = ours.get(session);
+    if (shared !== undefined) return Math.min(shared, seq);
+  }
+  return undefined;
+};
+
+/**
+ * `commits` alternates between adopting and reverting. After a reverted adoption, the sides agree on the state before
+ * it.
+ */
+const standsAt = ({ before, commits }: AdoptionMark): number => (commits.length % 2 === 1 ? commits[0] : before);
+
+const adoptionsIn = ({ adopted }: SessionFold, reach: Reach): readonly { own: number; other: number }[] =>
+  Object.entries(adopted).flatMap(([session, marks]) =>
+    marks
+      .filter(({ theirs }) => theirs <= (reach.get(session) ?? 0))
+      .map((mark) => ({ own: standsAt(mark), other: mark.theirs })),
+  );
+
+/**
+ * The points where two sessions met, newest first: adoptions of each other or of each other's ancestors, and the fork
+ * that parted them. Empty for unrelated sessions.
+ */
+export const mergeBases = async (
+  scope: LogAccess,
+  [ourKey, ours]: readonly [SessionKey, SessionFold],
+  [theirKey, theirs]: readonly [SessionKey, SessionFold],
+): Promise<readonly MergeBase[]> => {
+  const [ourReach, theirReach] = [await reachOf(scope, ourKey), await reachOf(scope, theirKey)];
+  const parting = partingOf(ourReach, theirReach);
+  if (parting === undefined) return [];
+  return [
+    { ours: parting, theirs: parting },
+    ...adoptionsIn(ours, theirReach).map(({ own, other }) => ({ ours: own, theirs: other })),
+    ...adoptionsIn(theirs, ourReach).map(({ own, other }) => ({ ours: other, theirs: own })),
+  ].sort((a, b) => b.ours + b.theirs - (a.ours + a.theirs));
+};
