@@ -5,12 +5,12 @@ import { isAtLeast } from '../../schema/member-roles.ts';
 import type { Caller, GiveHandle } from '../engine/scope.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 
-/** What a verb requires of its caller. */
+/** Requirements of a verb. */
 export interface Permission {
   readonly role: MemberRole;
   /** A key that is limited to areas must include all of these. Without any, every key is enough. */
   readonly areas?: readonly Area[] | undefined;
-  /** Whom a rejected caller should ask, if the role alone does not decide. By default any member with the role. */
+  /** The members that a rejected caller should ask, if the role alone does not decide. By default any with the role. */
   readonly whom?: string | undefined;
   /** Audited whatever its role. A verb that requires more than the role `member` is always audited. */
   readonly isAudited?: true | undefined;

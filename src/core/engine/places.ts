@@ -41,7 +41,7 @@ const attemptSeq = async (
   if (played !== undefined) return playedTo(scope, key, head, played);
   throw new PerdureError(
     'POINT_NOT_FOUND',
-    `turn ${turn} of ${key.session} has no attempt ${attempt}: it has ${attempts.length}`,
+    `turn ${turn} of ${key.session} has no attempt ${attempt}; attempts so far: ${attempts.length}`,
     {
       details: { session: key.session, turn, attempt },
     },

@@ -16,8 +16,8 @@ import type { Previews } from './previews.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /*
- * The parts of what one member of one workspace works with. A use case takes the parts that it uses, and only the
- * runtime builds the whole.
+ * Parts of a scope, which is everything that one member of one workspace works with. A use case takes the parts that
+ * it uses, and only the runtime builds the whole.
  */
 
 /** Delays, configurable so that tests need not wait. */

@@ -17,11 +17,11 @@ import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/ev
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
-/** A snapshot is due when either limit is reached. So opening a session folds a tail that is below both limits. */
+/** Opening a session folds the tail after its last snapshot, which stays below both limits. */
 export interface SnapshotPolicy {
-  /** Events since the last snapshot. */
+  /** A snapshot is due after this many events since the last one. */
   readonly everyEvents: number;
-  /** Bytes of payloads since the last snapshot. */
+  /** A snapshot is due after this many bytes of payloads since the last one. */
   readonly everyBytes: number;
 }
 

@@ -11,7 +11,7 @@ import { earlierAnswer, earlierEvents } from './idempotency.ts';
 import type { LogAccess, WriteAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
-/** What to append. Without a `command`, the append lands in any status of the session. */
+/** A decision to append. Without a `command`, the append lands in any status of the session. */
 export interface WriteDecision extends Omit<Decision, 'command'>, Partial<Pick<Decision, 'command'>> {
   /** The fold that a rewind goes back to. */
   readonly target?: SessionFold | undefined;

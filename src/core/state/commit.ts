@@ -25,8 +25,8 @@ export interface CommitOptions {
   /** The events that the change was derived from, by seq: messages, tool results or commits. */
   readonly derivedFrom?: readonly number[] | undefined;
   /**
-   * Who derived the change. For `model`, the provenance is the lowest among the events in `derivedFrom`, or else among
-   * the inputs of the turn.
+   * Whether a member or a model derived the change. For `model`, the provenance is the lowest among the events in
+   * `derivedFrom`, or else among the inputs of the turn.
    */
   readonly by?: 'member' | 'model' | undefined;
   /**

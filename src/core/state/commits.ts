@@ -89,9 +89,13 @@ const selectIn = async (scope: LogAccess, key: SessionKey, window: RecordWindow)
 const selectInWorkspace = (scope: LogAccess, { turns, last, includeRewound }: RecordWindow): Selection => {
   if (turns || last) {
     const field = turns ? 'turns' : 'last';
-    throw new PerdureError('INVALID_INPUT', `${field} counts the turns of one session: query that session`, {
-      details: { field },
-    });
+    throw new PerdureError(
+      'INVALID_INPUT',
+      `${field} counts the turns of one session: make the query on that session`,
+      {
+        details: { field },
+      },
+    );
   }
   return { within: undefined, isWanted: includeRewound ? () => true : liveRecords(scope) };
 };
