@@ -9,7 +9,7 @@ import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 
-/** What a rewind cancelled. */
+/** The result of a rewind. */
 export interface Rewind {
   /** The runs of the waiting inputs, in order. These inputs are not answered. */
   readonly cancelled: readonly RunId[];
