@@ -16,71 +16,73 @@ const groups: readonly Group[] = [
   {
     title: 'perdure.config.ts',
     about:
-      'What the commands work with: `perdure.config.ts`, `.mjs` or `.js` in the current folder, or the file that `--config` names. It is a program that exports this as its default.',
+      'The configuration of the commands: `perdure.config.ts`, `.mjs` or `.js` in the current folder, or the file that `--config` names. The file is a module whose default export is this object.',
     members: membersOf('src/cli/config/config.ts', 'Config', (name) => name !== 'file'),
     defaults: { store: defaultStore },
   },
   {
     title: 'openRuntime',
-    about: 'From `perdure`. What a program passes to `openRuntime`.',
+    about: 'From `perdure`. The options of `openRuntime`.',
     members: membersOf('src/runtime.ts', 'RuntimeOptions'),
   },
   {
     title: 'models',
-    about: 'Of `openRuntime` and of the configuration. What the environment says need not be said again.',
+    about:
+      'The field `models` of `openRuntime` and of the configuration. Settings from the environment need not be repeated here.',
     members: membersOf('src/models/models-config.ts', 'ModelsConfig'),
     defaults: { contextTokens: defaultContextTokens, stallMs: defaultStallMs },
   },
   {
     title: 'models.providers',
-    about: 'By the name before the slash.',
+    about: 'Settings of a provider, keyed by the part of a model name before the slash.',
     members: membersOf('src/models/models-config.ts', 'ProviderConfig'),
     defaults: { structuredOutput: true },
   },
   {
     title: 'models.models',
-    about: 'By the whole name, such as `ollama/qwen3`.',
+    about: 'Settings of a model, keyed by its full name, such as `ollama/qwen3`.',
     members: membersOf('src/models/models-config.ts', 'ModelConfig'),
   },
   {
     title: 'models.models.price',
-    about: 'In USD per million tokens.',
+    about: 'Prices in USD per million tokens.',
     members: membersOf('src/core/ports/model.ts', 'Price'),
   },
   {
     title: 'timing',
-    about: 'Of `openRuntime`.',
+    about: 'The field `timing` of `openRuntime`.',
     members: membersOf('src/core/engine/scope.ts', 'Timing'),
     defaults: Timings.parse({}),
   },
   {
     title: 'snapshots',
-    about: 'Of `openRuntime`.',
+    about: 'The field `snapshots` of `openRuntime`.',
     members: membersOf('src/core/engine/session-folds.ts', 'SnapshotPolicy'),
     defaults: { ...defaultSnapshotPolicy },
   },
   {
     title: 'webhooks',
-    about: 'Of `openRuntime`.',
+    about: 'The field `webhooks` of `openRuntime`.',
     members: membersOf('src/core/webhooks/post.ts', 'PostRules'),
     defaults: { ...defaultPostRules },
   },
   {
     title: 'runtime.worker',
-    about: 'What a program passes to `runtime.worker`; `perdure worker` and `perdure serve` have options for the same.',
+    about: 'The options of `runtime.worker`. `perdure worker` and `perdure serve` have options for the same.',
     members: membersOf('src/core/runs/worker-options.ts', 'WorkerOptions'),
     defaults: WorkerOptions.parse({}),
   },
   {
     title: 'openPostgresStore',
-    about: 'From `perdure/postgres`, for more than an address says. What it gives is a `store` of `openRuntime`.',
+    about:
+      'From `perdure/postgres`, for settings that an address cannot express. It returns a `store` for `openRuntime`.',
     members: membersOf('src/stores/postgres/index.ts', 'PostgresStoreOptions'),
     defaults: { ...postgresDefaults },
   },
   {
     title: 'serveHttp',
     about:
-      'From `perdure/server`. What a program passes to `serveHttp(runtime, options)`; `perdure serve` has options for the same.',
+      'From `perdure/server`. The options of `serveHttp(runtime, options)`. `perdure serve` has options for the same.',
     members: [
       ...membersOf('src/servers/http/server.ts', 'ServeOptions'),
       ...membersOf('src/servers/http/listen.ts', 'ListenOptions', (name) => name === 'drainMs' || name === 'timeouts'),
@@ -90,7 +92,7 @@ const groups: readonly Group[] = [
   },
   {
     title: 'timeouts',
-    about: 'Of `serveHttp`.',
+    about: 'The field `timeouts` of `serveHttp`.',
     members: membersOf('src/servers/http/listen.ts', 'Timeouts'),
     defaults: { ...defaultTimeouts },
   },
@@ -109,11 +111,11 @@ export const configurationPage: Page = {
   render: () =>
     markdownPage(
       'Configuration',
-      'Everything that can be set in a file, by a program or by the environment. An unknown setting is rejected by name; nothing is guessed.',
+      'Everything that can be set in a file, by a program or by the environment. An unknown setting is rejected by name.',
       `On this page: ${[...groups.map(({ title }) => title), 'Environment'].map((title) => linkTo(title, code(title))).join(', ')}.`,
       ...groups.map(optionsSection),
       '## Environment',
-      'Every variable that Perdure reads. Options of a call, and of a program, count first.',
+      'Every variable that Perdure reads. Options of a command or a program take precedence.',
       ...variables,
     ),
 };

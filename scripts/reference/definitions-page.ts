@@ -61,80 +61,81 @@ const definitions: readonly Definition[] = [
   {
     title: 'defineAgent',
     about:
-      'From `perdure`. An agent is a named, versioned definition. Give it to `openRuntime({ agents })`, and open sessions with it. What is not known is refused with `AGENT_INVALID`.',
+      'From `perdure`. An agent is a named, versioned definition. Pass it to `openRuntime({ agents })`, and open sessions with it. Unknown fields are rejected with `AGENT_INVALID`.',
     members: told('src/core/session/agent.ts', 'AgentDefinition'),
   },
   {
     title: 'settings',
     type: 'ModelSettings',
-    about: 'Of `defineAgent`.',
+    about: 'The field `settings` of `defineAgent`.',
     members: told('src/core/ports/model.ts', 'ModelSettings'),
     defaults: { maxOutputTokens: defaultOutputTokens },
   },
   {
     title: 'policies',
     type: 'AgentPolicies',
-    about: 'Of `defineAgent`.',
+    about: 'The field `policies` of `defineAgent`.',
     members: told('src/core/session/agent.ts', 'AgentPolicies'),
     defaults: { maxSteps: defaultMaxSteps },
   },
   {
     title: 'budget',
     about:
-      'Of `policies`, of `sessions.open` and of `session.limit`. What is left out is not limited. A session and its subagents share it.',
+      'A field of `policies` and of `sessions.open`, and the argument of `session.limit`. Fields that are left out set no limit. A session and its subagents share one budget.',
     type: 'Limits',
     members: fieldsOf(Limits),
   },
   {
     title: 'defineTool',
     about:
-      'From `perdure` and `perdure/tools`. `Input` is what the schema gives, and `Output` is what `execute` gives. What is not known is refused with `TOOL_INVALID`. [The guide](../guides/tools-and-agents.md) shows it at work.',
+      'From `perdure` and `perdure/tools`. `Input` is the output type of the schema, and `Output` the result type of `execute`. Unknown fields are rejected with `TOOL_INVALID`. [The guide](../guides/tools-and-agents.md) shows examples.',
     members: told('src/tools/define-tool.ts', 'ToolDefinition'),
     defaults: { ...toolDefaults },
   },
   {
     title: 'retry',
     type: 'ToolRetry',
-    about: 'Of `defineTool`.',
+    about: 'The field `retry` of `defineTool`.',
     members: told('src/tools/define-tool.ts', 'ToolRetry'),
     defaults: { backoffMs: toolDefaults.retry.backoffMs },
   },
   {
     title: 'approval',
     type: 'ApprovalRule',
-    about: 'Of `defineTool`: the rule. `approval: true` is the rule `{}`.',
+    about: 'The rule in the field `approval` of `defineTool`. `approval: true` means the rule `{}`.',
     members: told('src/core/ports/tool.ts', 'ApprovalRule'),
   },
   {
     title: 'context',
     type: 'ToolContext',
-    about: 'What `execute` and `reconcile` of a tool are given after the input.',
+    about: 'The second argument of `execute` and `reconcile`, after the input.',
     members: told('src/core/ports/tool.ts', 'ToolContext'),
   },
   {
     title: 'subagent',
     type: 'SubagentOptions',
     about:
-      'From `perdure/tools`. `subagent(agent, options?)` makes a tool that has another agent do a task, in a session of its own. The runtime must hold that agent too.',
+      'From `perdure/tools`. `subagent(agent, options?)` creates a tool that delegates a task to another agent, in a separate session. Pass that agent to `openRuntime({ agents })` too.',
     members: told('src/tools/subagent.ts', 'SubagentOptions'),
     defaults: { ...subagentDefaults },
   },
   {
     title: 'defineScript',
     about:
-      'From `perdure`. A script stands in for a model: it needs no key and always says the same. Give it to an agent as its `model`.',
+      'From `perdure`. A script replaces a model: it needs no key, and its answers are always the same. Pass it to an agent as its `model`.',
     members: told('src/models/script.ts', 'ScriptDefinition'),
   },
   {
     title: 'steps',
     type: 'ScriptStep',
-    about: 'Of `defineScript`. Each has a text, reasoning or calls.',
+    about: 'The field `steps` of `defineScript`. Each step has a text, reasoning or calls.',
     members: told('src/models/script.ts', 'ScriptStep'),
   },
   {
     title: 'when',
     type: 'Condition',
-    about: 'Of a step. Everything that it names must hold. Patterns are regular expressions; case does not matter.',
+    about:
+      'The field `when` of a step. All of its conditions must hold. Patterns are regular expressions that ignore case.',
     members: told('src/models/script.ts', 'Condition'),
   },
   {
@@ -147,7 +148,7 @@ const definitions: readonly Definition[] = [
   {
     title: 'session.send',
     about:
-      '`session.send(input, options?)` stores an input, and the run that will answer it. The input is text, or a list of parts: text, and files with their bytes as base64. **A worker must run somewhere**, or nothing happens: `await runtime.worker().start()`.',
+      '`session.send(input, options?)` stores an input and creates the run that will answer it. The input is text, or a list of parts: text, and files with their bytes as base64. **A worker must run somewhere**, or nothing happens: `await runtime.worker().start()`.',
     type: 'SendOptions',
     members: told('src/core/runs/send.ts', 'SendOptions'),
     defaults: { policy: defaultPolicy },
@@ -155,13 +156,13 @@ const definitions: readonly Definition[] = [
   {
     title: 'run.result',
     about:
-      'What `run.result()` gives when the run has ended, waits for somebody or is paused, and `run.waitForEnd()` when it has ended. It is a union by `status`: what only one status has can be read behind a check of it.',
+      'The result of `run.result()` once the run has ended, waits for someone or is paused, and of `run.waitForEnd()` once it has ended. It is a union by `status`: check the status before you read a field that only one status has.',
     type: 'RunResult',
     members: runResult,
   },
   {
     title: 'session.fork',
-    about: '`session.fork(options?)` makes a child session. Nothing is copied.',
+    about: '`session.fork(options?)` creates a child session. Nothing is copied.',
     type: 'ForkOptions',
     members: told('src/core/sessions/fork.ts', 'ForkOptions'),
   },
@@ -198,7 +199,7 @@ const links = (...titles: readonly string[]): string => titles.map((title) => li
 const contents: Readonly<Record<string, string>> = {
   'Define an agent': links('defineAgent', 'settings', 'policies', 'budget'),
   'Define a tool': links('defineTool', 'retry', 'approval', 'context', 'subagent'),
-  'Stand in for a model': links('defineScript', 'steps', 'when'),
+  'Replace a model by a script': links('defineScript', 'steps', 'when'),
   'Open a runtime, start a worker': `[\`openRuntime\`](${elsewhere.RuntimeOptions}), [\`runtime.worker\`](${elsewhere.WorkerOptions})`,
   'Work with a session': links('sessions.open', 'session.send', 'run.result', 'session.fork', 'session.commit'),
 };
@@ -208,7 +209,7 @@ export const definitionsPage: Page = {
   render: () =>
     markdownPage(
       'Agents, tools and options',
-      'What you write in a program: the definitions, and the options of the most used methods. A `?` marks an optional field. [The library page](library.md) has every method of every handle; [tools and agents](../guides/tools-and-agents.md) shows them in use.',
+      'Definitions that a program writes, and the options of the most used methods. A `?` marks an optional field. [The library page](library.md) has every method of every handle; [tools and agents](../guides/tools-and-agents.md) shows them in use.',
       table(['To', 'See'], Object.entries(contents)),
       ...definitions.map((each) => optionsSection({ ...each, places })),
     ),

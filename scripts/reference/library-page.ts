@@ -26,7 +26,7 @@ const handles: readonly Handle[] = [
   {
     title: 'runtime',
     about:
-      'From [`openRuntime(options)`](configuration.md#openruntime). `runtime.as(identity)` gives the same as a member of a workspace, with verbs as its role allows.',
+      'From [`openRuntime(options)`](configuration.md#openruntime). `runtime.as(identity)` returns the same handles for a member of a workspace, limited by its role.',
     interfaces: [
       ['src/runtime.ts', 'Runtime'],
       ['src/core/runtime/scoped-runtime.ts', 'RuntimeVerbs'],
@@ -42,19 +42,19 @@ const handles: readonly Handle[] = [
   },
   {
     title: 'session',
-    about: 'From `runtime.sessions.open` and `get`, and from `session.fork`. A handle holds nothing open.',
+    about: 'From `runtime.sessions.open` and `get`, and from `session.fork`. A handle holds no resource.',
     interfaces: [['src/core/runtime/session.ts', 'Session']],
     verbs: 'session',
   },
   {
     title: 'session.files',
-    about: 'The files of the session, from the store: no worktree is needed.',
+    about: 'The files of the session, read from the store. No worktree is needed.',
     interfaces: [['src/core/session-files/session-files.ts', 'SessionFiles']],
     verbs: 'files',
   },
   {
     title: 'session.artifacts',
-    about: 'What is kept by name for people.',
+    about: 'Files and values stored by name for people.',
     interfaces: [['src/core/session-files/artifacts.ts', 'SessionArtifacts']],
     verbs: 'artifacts',
   },
@@ -72,7 +72,7 @@ const handles: readonly Handle[] = [
   },
   {
     title: 'runtime.agents',
-    about: 'The agents that this runtime was given.',
+    about: 'The agents that were passed to this runtime.',
     interfaces: [['src/core/runtime/agents.ts', 'Agents']],
     verbs: 'agents',
   },
@@ -84,42 +84,42 @@ const handles: readonly Handle[] = [
   },
   {
     title: 'runtime.keys',
-    about: 'What members show to a server.',
+    about: 'The API keys that members present to a server.',
     interfaces: [['src/core/access/keys.ts', 'Keys']],
     verbs: 'keys',
   },
   {
     title: 'runtime.vault',
-    about: 'Credentials that tools are given and models are not: [the vault](../vault.md).',
+    about: 'Credentials that only tools receive, and models do not: [the vault](../vault.md).',
     interfaces: [['src/core/vault/vault.ts', 'Vault']],
     verbs: 'vault',
   },
   {
     title: 'runtime.webhooks',
-    about: 'Addresses that are told what happens: [webhooks](../webhooks.md).',
+    about: 'Addresses that are notified of events: [webhooks](../webhooks.md).',
     interfaces: [['src/core/webhooks/webhooks.ts', 'Webhooks']],
     verbs: 'webhooks',
   },
   {
     title: 'runtime.audit',
-    about: 'Who used which privileged verb, and how it ended.',
+    about: 'The list of all uses of privileged verbs: by whom, and how each ended.',
     interfaces: [['src/core/access/audit.ts', 'Audit']],
     verbs: 'audit',
   },
   {
     title: 'runtime.workspaces',
-    about: 'The tenants of the store. Of the runtime itself: a member has none of it.',
+    about: 'The tenants of the store. Only the runtime itself has this handle, not a member.',
     interfaces: [['src/core/access/workspaces.ts', 'Workspaces']],
   },
   {
     title: 'worker',
     about:
-      'From [`runtime.worker(options)`](configuration.md#runtimeworker). `session.send` only stores what is to be done: without a worker, in this process or another, no run begins.',
+      'From [`runtime.worker(options)`](configuration.md#runtimeworker). `session.send` only stores the input: without a worker, in this process or another, no run begins.',
     interfaces: [['src/core/worker/worker.ts', 'Worker']],
   },
   {
     title: 'dispatcher',
-    about: 'From `runtime.dispatcher()`. It sends to webhooks.',
+    about: 'From `runtime.dispatcher()`. It creates and sends webhook deliveries.',
     interfaces: [['src/core/webhooks/dispatcher.ts', 'Dispatcher']],
   },
 ];
@@ -162,7 +162,7 @@ const membersOf = ({ interfaces }: Handle): readonly HandleMember[] => {
 
 const tableOf = (handle: Handle, members: readonly HandleMember[]): readonly string[] => {
   const rows = members.map((member) => row(handle, member)).filter(([, about]) => about !== '');
-  const heads = ['', 'What it does', ...(handle.verbs ? ['Least role'] : [])];
+  const heads = ['', 'What it does', ...(handle.verbs ? ['Minimum role'] : [])];
   return table(
     heads,
     rows.map((cells) => cells.slice(0, heads.length)),
@@ -184,7 +184,7 @@ export const libraryPage: Page = {
   render: () =>
     markdownPage(
       'Library',
-      'Every handle that a program is given, and what each can do. Types have the names that the sources give them; an editor shows what they hold. What `defineAgent`, `defineTool` and the methods that are used most take is in [agents, tools and options](definitions.md). [Embed it](../guides/embed.md) shows the handles at work. `perdure/client` gives the same verbs over HTTP, but for what needs the process or the machine of the store.',
+      'Every handle of the library, with its methods. Types have the same names as in the source, so an editor can show their fields. [Agents, tools and options](definitions.md) lists the options of `defineAgent`, `defineTool` and the most used methods. [Embed it](../guides/embed.md) shows the handles in use. `perdure/client` has the same verbs over HTTP, except those that need the process or the machine of the store.',
       `On this page: ${handles.map(({ title }) => linkTo(title, code(title))).join(', ')}.`,
       '## What is exported',
       table(

@@ -320,7 +320,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       stuck: 'timeout',
       crash: 'ok',
     });
-    expect(results.find(({ tool }) => tool === 'nothing')!.output).toContain('there are: add');
+    expect(results.find(({ tool }) => tool === 'nothing')!.output).toContain('available: add');
     const retried = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'tool.retried');
     expect(retried.map(({ payload }) => payload)).toMatchObject([
       { attempt: 2, reason: 'attempt 1 failed' },
@@ -331,7 +331,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
   test('[APPR3, APPR2] the requester may not answer, and an approval without a timely answer is denied', async () => {
     const { session, as } = await start([
       { calls: [{ tool: 'strict', input: {} }] },
-      { when: { last: { outcome: 'denied', matches: 'in time' } }, text: 'Nobody came.' },
+      { when: { last: { outcome: 'denied', matches: 'expired' } }, text: 'Nobody came.' },
     ]);
     const run = await session.send('Go');
     await run.result();

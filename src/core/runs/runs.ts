@@ -131,7 +131,7 @@ type Rest = Omit<WaitingRun, 'run' | 'usage'> | Omit<PausedRun, 'run' | 'usage'>
 const waitsFor = (rest: Rest | undefined, reason: WaitingRun['waitingFor']): boolean =>
   rest?.status === 'waiting' && rest.waitingFor === reason;
 
-/** What the run waits for after the event. Undefined once the run can continue. */
+/** The run's wait after the event. Undefined once the run can continue. */
 const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): Rest | undefined => {
   switch (event.type) {
     case 'run.waiting':

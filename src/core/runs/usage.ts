@@ -4,7 +4,7 @@ import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 
-/** What a session has used, and its limits. */
+/** The usage of a session, and its limits. */
 export interface SessionUsage {
   readonly session: SessionId;
   readonly agent?: { readonly name: string; readonly version: number } | undefined;

@@ -27,7 +27,7 @@ export interface WorkerOptions {
   readonly concurrency?: number | undefined;
   /** Works on this session and its subagents only. */
   readonly session?: SessionId | undefined;
-  /** If this worker gives no sign of life for this long, others take over its sessions: 100 ms to 24 h. */
+  /** If this worker sends no heartbeat for this long, others take over its sessions: 100 ms to 24 h. */
   readonly leaseMs?: number | undefined;
   /** The longest time between two looks for work, in case a hint was lost. At most a third of the lease. */
   readonly pollMs?: number | undefined;

@@ -11,7 +11,7 @@ import type {
   WriteAccess,
 } from '../engine/scope.ts';
 
-/** What use cases receive to act as one member of one workspace. */
+/** The access that use cases receive to act as one member of one workspace. */
 export interface Scope
   extends WriteAccess,
     FollowAccess,

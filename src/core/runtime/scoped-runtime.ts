@@ -26,7 +26,7 @@ export interface RuntimeVerbs {
    * signal, the loop or the runtime ends it.
    */
   changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
-  /** Does work once per key of this member. Repeating the request within a day returns the first answer. */
+  /** Calls `work` once for each key of this member. Repeating the request within a day returns the first answer. */
   once<Answer extends Json>(request: OnceRequest, work: () => Promise<Answer>): Promise<Answer>;
   /** Fails with FORBIDDEN if the caller may not use this verb. The rejection of a privileged verb is audited. */
   check(verb: string): Promise<void>;

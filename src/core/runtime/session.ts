@@ -78,7 +78,7 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   // Identity and lifecycle
 
   readonly id: SessionId;
-  /** What a listing shows of the session: title, status, agent, counts and origin. */
+  /** The summary that listings show: title, status, agent, counts and origin. */
   summary(): Promise<SessionSummary>;
   /** Changes the title, metadata or priority. */
   update(about: Description): Promise<void>;
@@ -134,7 +134,7 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   previews(listener: (preview: Preview) => void): () => void;
   /** Sets the session's limits. A run that waits for its budget continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
-  /** What the session has used so far, and its limits. */
+  /** The usage of the session so far, and its limits. */
   usage(): Promise<SessionUsage>;
 
   // People

@@ -55,7 +55,7 @@ export interface Sessions {
   get<A extends Agent = Agent>(id: string): Promise<SessionOf<A>>;
   /** The sessions of the workspace, newest change first, or by id. */
   list(options?: ListOptions): Promise<SessionPage>;
-  /** What sessions have used, in the order of `list`. */
+  /** The usage of sessions, in the order of `list`. */
   usage(options?: ListOptions): Promise<UsagePage>;
   /** Exports these sessions and the lineage they need, as one portable file. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;

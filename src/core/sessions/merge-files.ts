@@ -55,7 +55,7 @@ const isFileEntry = ({ path }: DifferingEntry): boolean => path.startsWith(point
 const isChangedByBoth = ({ base, ours, theirs }: DifferingEntry): boolean =>
   !isSameJson(base, ours) && !isSameJson(base, theirs);
 
-/** Where files were merged, the trees decide about conflicts, and the entries of the state follow them. */
+/** If files were merged, the trees decide about conflicts, and the state entries follow them. */
 export const settledByFiles = (
   entries: readonly DifferingEntry[],
   changes: readonly ChangedFile[],

@@ -9,7 +9,7 @@ import { resolvePoint } from '../engine/points.ts';
 import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 
-/** What a rewind cancelled. */
+/** The result of a rewind. */
 export interface Rewind {
   /** The runs of the waiting inputs, in order. These inputs are not answered. */
   readonly cancelled: readonly RunId[];

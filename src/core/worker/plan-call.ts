@@ -9,7 +9,7 @@ import type { ApprovalState } from '../session/runs/run-fold.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
-/** What to do about a call: run it, end it at once, or ask a person. */
+/** The next action for a call: run it, end it at once, or ask a person. */
 export type Plan =
   | { readonly do: 'run'; readonly call: ReadyCall }
   | { readonly do: 'end'; readonly end: CallEnd; readonly also?: EventDraft }

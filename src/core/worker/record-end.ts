@@ -44,7 +44,7 @@ export interface About {
   readonly durationMs: number;
   readonly keeps?: Json | undefined;
   readonly artifacts?: readonly PayloadOf<'artifact.kept'>[] | undefined;
-  /** What the call changed in the worktree, or why the worktree could not be scanned. */
+  /** The changes that the call made in the worktree, or why the worktree could not be scanned. */
   readonly look?: Look | { readonly problem: string } | undefined;
   readonly also?: EventDraft | undefined;
 }

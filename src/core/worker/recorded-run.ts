@@ -97,7 +97,7 @@ const notRecorded = failedEnd(
   'This call was not made when the run was recorded; it was not run.',
 );
 
-const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and nobody is asked in a replay.');
+const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and a replay asks no one.');
 
 /**
  * Tools that return the recorded outcome for the same input. Other calls run only if `live`, and only if no person has

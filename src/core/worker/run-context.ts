@@ -15,7 +15,7 @@ import type { Agent } from '../session/agent.ts';
 import type { RunFiles } from '../session-files/run-files.ts';
 import type { Conversation } from './conversation.ts';
 
-/** What a worker needs in a workspace, on behalf of the run's requester. */
+/** The access that a worker needs in a workspace, on behalf of the run's requester. */
 export type WorkAccess = WriteAccess & FollowAccess & WorktreeAccess & AgentAccess & ModelAccess & CallerAccess;
 
 /** A run in progress, as each of its steps receives it. */

@@ -26,7 +26,7 @@ export interface Worker {
    * worker is already working, this waits for the end of that work.
    */
   runUntilIdle(): Promise<void>;
-  /** What the worker is doing now. */
+  /** The current state of the worker. */
   state(): WorkerCondition;
   /** Takes no new work, lets each session finish its current step within `forMs` (25 s by default), and stops. */
   drain(options?: { readonly forMs?: number | undefined }): Promise<void>;
