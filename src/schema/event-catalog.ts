@@ -1,6 +1,6 @@
 import type { EventType, PayloadOf } from './event.ts';
 
-/** Of every member: `keyof` gives only those that all have. */
+/** The keys of every member of a union; `keyof` gives only those that all members share. */
 type KeysOfUnion<T> = T extends unknown ? keyof T : never;
 
 /** What an event is about, for somebody who reads a log. Nothing imports this at run time but documents. */

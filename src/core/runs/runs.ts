@@ -48,7 +48,7 @@ export interface Run<Output = unknown> {
 
 const Waiting = Following.omit({ after: true });
 
-/** The log holds JSON. */
+/** An output that the log holds is JSON. */
 type Standing = RunResult<Json> | RunUnderWay;
 
 /** How a run stands now, and again after everything that happens. Its end is the last. */
@@ -119,7 +119,7 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run<
   });
 };
 
-/** What keeps a run that has not ended. */
+/** Why a run is at rest although it has not ended. */
 type Rest = Omit<WaitingRun, 'run' | 'usage'> | Omit<PausedRun, 'run' | 'usage'>;
 
 const waitsFor = (rest: Rest | undefined, reason: WaitingRun['waitingFor']): boolean =>

@@ -218,7 +218,7 @@ const messageOf = (input: MessageInput): unknown => {
 /** A session of an agent. */
 export type SessionOf<A extends Agent> = Session<OwnOf<A>, OutputOf<A>>;
 
-/** What a log holds is JSON; that it has the types of the agent is for who names the agent to know. */
+/** The log holds JSON. A caller that names an agent vouches for its types. */
 export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Json> => {
   const key = keyOf(scope, id);
   const trackCalls = callTracking(scope, key);
