@@ -1,7 +1,7 @@
 import type { RunId, SessionId } from './ids.ts';
 import type { Usage, WaitReason } from './run.ts';
 
-/** What every result of a run has. */
+/** The fields of every result. */
 export interface RunFields<Status extends string> {
   /** The id of the run. */
   readonly run: RunId;

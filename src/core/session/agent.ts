@@ -86,9 +86,9 @@ export interface AnswerForm {
   parse(text: string): { readonly value: unknown } | { readonly problem: string };
 }
 
-/** What `defineAgent` gives. Its types are those of its schemas; without them, any agent fits. */
+/** The result of `defineAgent`, with the types of its schemas. `Agent` by itself is any agent. */
 export interface Agent<Own = unknown, Output = unknown> {
-  /** There for the compiler alone. */
+  /** Only for the compiler: no agent has this field. */
   readonly '~types'?: { readonly own: Own; readonly output: Output };
   readonly name: string;
   readonly version: number;
@@ -232,10 +232,10 @@ const prepareOf = (
   );
 };
 
-/** What `state.own` is in the sessions of an agent. */
+/** The type of `state.own` in the sessions of an agent. */
 export type OwnOf<A extends Agent> = A extends Agent<infer Own> ? (unknown extends Own ? OwnState : Own) : never;
 
-/** What the runs of an agent give. */
+/** The type of the output of an agent's runs. */
 export type OutputOf<A extends Agent> =
   A extends Agent<unknown, infer Output> ? (unknown extends Output ? Json : Output) : never;
 
