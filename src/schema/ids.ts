@@ -89,7 +89,11 @@ const drawChance = (): void => {
   drawnUsed += chance.length;
 };
 
-/** Within one millisecond the random part counts up, so that ids made by one process sort in the order they were made. */
+/**
+ * Takes its chance, and the time unless told, from the platform rather than through a port: ids must differ between all processes on a
+ * store, and nothing is decided on them. Within one millisecond the random part counts up, so that ids made by one process sort in the
+ * order they were made.
+ */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number = Date.now()): IdOf[P] => {
   if (nowMs > lastMs) {
     lastMs = nowMs;

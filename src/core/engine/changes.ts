@@ -7,7 +7,7 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import { newDoorbell } from './doorbell.ts';
 import { Following } from './events.ts';
-import type { FollowAccess, WriteAccess } from './scope.ts';
+import type { FollowAccess } from './scope.ts';
 
 /** `after` is a time of change in ms since 1970: what changed from then on is told first. */
 export type ChangesOptions = z.input<typeof Following>;
@@ -23,7 +23,7 @@ export interface SessionChange {
 /** What is kept for a reader; beyond it the listing is read. */
 const maxSessions = 10_000;
 
-type ChangesAccess = Pick<FollowAccess & WriteAccess, 'store' | 'workspace' | 'clock' | 'closing'>;
+type ChangesAccess = Omit<FollowAccess, 'folds'>;
 
 /** Each session that changes from now on, or from `after` on, its newest head alone. */
 export const readChanges = (
@@ -52,7 +52,7 @@ async function* followChanges(
   after: number,
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
-  const bell = newDoorbell();
+  const bell = newDoorbell(clock);
   const told = new BoundedMap<SessionId, number>(maxSessions);
   const isTold = (session: SessionId, head: number): boolean => (told.get(session) ?? 0) >= head;
   const untold = new Map<SessionId, number>();

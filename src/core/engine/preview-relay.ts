@@ -1,5 +1,6 @@
 import { maxNoteBytes, type Notes } from '../ports/notes.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 import { after, type Preview } from './preview.ts';
 
 /** Between two notes of a session. */
@@ -91,13 +92,15 @@ export interface RelayOptions {
  */
 export class PreviewRelay {
   readonly #notes: Notes;
+  readonly #clock: Timekeeper;
   readonly #options: RelayOptions;
   readonly #told = new Map<string, Told>();
   #stop: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #cancelFlush: CancelTimer | undefined;
 
-  constructor(notes: Notes, options: RelayOptions) {
+  constructor(notes: Notes, clock: Timekeeper, options: RelayOptions) {
     this.#notes = notes;
+    this.#clock = clock;
     this.#options = options;
   }
 
@@ -105,7 +108,7 @@ export class PreviewRelay {
   tell(key: SessionKey, preview: Preview): void {
     this.#hear();
     const told = this.#toldOf(key);
-    if (performance.now() - told.hailedAt >= hailEveryMs) this.#hail(told);
+    if (this.#clock.elapsed() - told.hailedAt >= hailEveryMs) this.#hail(told);
     if (told.isWanted) this.#wait(told, withPreview(told.waiting, preview));
   }
 
@@ -121,7 +124,7 @@ export class PreviewRelay {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#cancelFlush?.();
     this.#stop?.();
     this.#stop = () => undefined;
   }
@@ -172,24 +175,24 @@ export class PreviewRelay {
   }
 
   #forgetSilent(): void {
-    const before = performance.now() - 2 * hailEveryMs;
+    const before = this.#clock.elapsed() - 2 * hailEveryMs;
     for (const [name, { hailedAt }] of this.#told) if (hailedAt < before) this.#told.delete(name);
   }
 
   #hail(told: Told): void {
     told.isWanted &&= told.isAnswered;
     told.isAnswered = false;
-    told.hailedAt = performance.now();
+    told.hailedAt = this.#clock.elapsed();
     this.#send(told.key, { type: 'hail' });
   }
 
   #wait(told: Told, previews: readonly Preview[]): void {
     told.waiting = newestOf(previews);
-    this.#timer ??= setTimeout(() => this.#flush(), intervalMs).unref();
+    this.#cancelFlush ??= this.#clock.after(intervalMs, () => this.#flush());
   }
 
   #flush(): void {
-    this.#timer = undefined;
+    this.#cancelFlush = undefined;
     for (const told of this.#told.values()) {
       for (const note of notesOf(told.waiting)) this.#notes.sendNote(told.key, note);
       told.waiting = [];

@@ -67,7 +67,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
   const atWork: RunningServices = new Set();
   const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, workerOptions?: WorkerOptions): Worker => {
-    const shared = { queue: store, agents: [...scopes.agents.keys()], data, closing, atWork, onWarning };
+    const shared = { queue: store, clock, agents: [...scopes.agents.keys()], data, closing, atWork, onWarning };
     return new RunWorker({ ...shared, ...field }, workerOptions);
   };
   const workerScopes = new Map<WorkspaceId, Scope>();

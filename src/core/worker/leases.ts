@@ -1,6 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Presence, Queue } from '../ports/queue.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 
 /** A session that a worker has. */
 export interface Held {
@@ -13,6 +14,7 @@ export interface Held {
 
 export interface LeasesOptions {
   readonly queue: Pick<Queue, 'touch'>;
+  readonly clock: Timekeeper;
   readonly leaseMs: number;
   presence(): Presence;
   onWarning(problem: unknown): void;
@@ -59,7 +61,7 @@ export class Leases {
 
   /** Of what no sign of life got through for so long that another may have it soon. */
   letGoOfDoubtful(): void {
-    const doubtful = performance.now() - (this.#options.leaseMs * 2) / 3;
+    const doubtful = this.#options.clock.elapsed() - (this.#options.leaseMs * 2) / 3;
     for (const held of this.#held.values()) {
       if (held.renewedAt <= doubtful) this.#lose(held, 'the store was out of reach for most of its lease');
     }
@@ -68,7 +70,7 @@ export class Leases {
   async #giveSign(): Promise<boolean> {
     const { queue, leaseMs, presence, onWarning } = this.#options;
     const all = [...this.#held.values()].filter(({ lost }) => !lost.signal.aborted);
-    const sentAt = performance.now();
+    const sentAt = this.#options.clock.elapsed();
     try {
       const own = await queue.touch(presence(), { held: all.map(({ key }) => key), forMs: leaseMs });
       const names = new Set(own.map(sessionKeyName));

@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { timerMs } from '../../schema/timer-limit.ts';
+import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 
 /** How often the processes of this machine that are at work are looked at; no store is asked for it. */
 const neighbourMs = 100;
@@ -9,8 +8,9 @@ const longestDeafMs = 50;
 
 /** When a worker looks for work again. */
 export class NextLook {
+  readonly #clock: Timekeeper;
   /** For what is due later. */
-  readonly #alarms = new Set<NodeJS.Timeout>();
+  readonly #alarms = new Set<CancelTimer>();
   /** Looks that found nothing, since one found something. */
   #emptyLooks = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -19,6 +19,10 @@ export class NextLook {
   #isWoken = false;
   #endRest: (() => void) | undefined;
 
+  constructor(clock: Timekeeper) {
+    this.#clock = clock;
+  }
+
   /** Now; also heard when it comes before the rest. */
   wake(): void {
     this.#isWoken = true;
@@ -26,18 +30,18 @@ export class NextLook {
   }
 
   wakeIn(ms: number): void {
-    const alarm = setTimeout(() => {
-      this.#alarms.delete(alarm);
+    const cancel = this.#clock.after(ms, () => {
+      this.#alarms.delete(cancel);
       this.wake();
-    }, timerMs(ms)).unref();
-    this.#alarms.add(alarm);
+    });
+    this.#alarms.add(cancel);
   }
 
   /** A hint comes to all workers. Who found nothing again and again has others beside it that find it, and does not look for each. */
   hear(): void {
     if (this.#isHeard) return;
     const deafMs = Math.min(2 ** (this.#emptyLooks - emptyLooksAlone), longestDeafMs);
-    const waitMs = deafMs - (performance.now() - this.#lookedAt);
+    const waitMs = deafMs - (this.#clock.elapsed() - this.#lookedAt);
     if (waitMs <= 0) {
       this.wake();
       return;
@@ -49,7 +53,7 @@ export class NextLook {
   /** It looks now: hints from here on are of what it may not see. Gives the time. */
   begin(): number {
     this.#isHeard = false;
-    return performance.now();
+    return this.#clock.elapsed();
   }
 
   end(begunAt: number, hasFound: boolean): void {
@@ -61,19 +65,18 @@ export class NextLook {
   async rest(forMs: number, isNeighbourGone: () => boolean): Promise<void> {
     const woken = new AbortController();
     this.#endRest = () => woken.abort();
-    const watch = setInterval(() => {
+    const stopWatching = this.#clock.every(neighbourMs, () => {
       if (isNeighbourGone()) this.wake();
-    }, neighbourMs);
-    watch.unref();
-    if (!this.#isWoken) await sleep(forMs, undefined, { signal: woken.signal }).catch(() => undefined);
-    clearInterval(watch);
+    });
+    if (!this.#isWoken) await this.#clock.sleep(forMs, { signal: woken.signal });
+    stopWatching();
     this.#endRest = undefined;
     this.#isWoken = false;
   }
 
   /** No alarm rings any more. */
   stop(): void {
-    for (const alarm of this.#alarms) clearTimeout(alarm);
+    for (const cancel of this.#alarms) cancel();
     this.#alarms.clear();
   }
 }

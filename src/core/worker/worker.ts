@@ -1,13 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { timerMs } from '../../schema/timer-limit.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import { Options, type WorkerOptions } from '../runs/worker-options.ts';
 import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
@@ -41,6 +40,7 @@ export interface WorkerField {
   /** Of one workspace; of all without it. */
   readonly workspace?: WorkspaceId | undefined;
   readonly queue: Queue;
+  readonly clock: Timekeeper;
   /** Names of those it holds. */
   readonly agents: readonly string[];
   readonly data: string;
@@ -85,7 +85,7 @@ export class RunWorker implements Worker {
   readonly #waits = new Set<Wait>();
   /** Other workers of this machine that are at work: should one's process die, its work is taken on at once. */
   #neighbours: readonly Holder[] = [];
-  readonly #nextLook = new NextLook();
+  readonly #nextLook: NextLook;
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   /** While it works. */
@@ -97,8 +97,10 @@ export class RunWorker implements Worker {
     this.#field = field;
     this.#options = parseInput('the worker', Options, options);
     const { leaseMs } = this.#options;
+    this.#nextLook = new NextLook(field.clock);
     this.#leases = new Leases({
       queue: field.queue,
+      clock: field.clock,
       leaseMs,
       presence: () => this.#presence(),
       onWarning: field.onWarning,
@@ -124,7 +126,7 @@ export class RunWorker implements Worker {
     this.#nextLook.wake();
     for (const { leave } of this.#waits) leave?.();
     if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that others know
-    const late = sleep(timerMs(forMs), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    const late = this.#field.clock.sleep(forMs, { signal: this.#stopping.signal });
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
   }
@@ -151,19 +153,21 @@ export class RunWorker implements Worker {
   }
 
   async #work(untilIdle: boolean): Promise<void> {
-    const { queue, workspace, onWarning, data } = this.#field;
+    const { queue, clock, workspace, onWarning, data } = this.#field;
     this.#place = await thisMachine(data);
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     this.#begun.resolve();
     // What was left to a worker that has its files is looked at again, should that not have come.
-    const secondLook = setTimeout(() => this.#nextLook.wake(), preferMs + 10).unref();
+    const lookAgain = () => clock.after(preferMs + 10, () => this.#nextLook.wake());
+    let cancelSecondLook = lookAgain();
     const unwatch = queue.watchWork(workspace, () => {
       this.#nextLook.hear();
-      secondLook.refresh();
+      cancelSecondLook();
+      cancelSecondLook = lookAgain();
     });
     const { pollMs, leaseMs } = this.#options;
-    const heart = setInterval(() => void this.#leases.beat(), leaseMs / 3);
-    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), leaseMs / 30);
+    const stopHeart = clock.every(leaseMs / 3, () => void this.#leases.beat(), { keepsAlive: true });
+    const stopWatchdog = clock.every(leaseMs / 30, () => this.#leases.letGoOfDoubtful(), { keepsAlive: true });
     const lookMs = Math.min(pollMs, leaseMs / 3); // nobody tells when a lease lapses
     let failingSince: number | undefined;
     try {
@@ -175,8 +179,8 @@ export class RunWorker implements Worker {
           if (untilIdle && isIdle) return;
         } catch (error) {
           onWarning(error);
-          failingSince ??= performance.now();
-          if (untilIdle && performance.now() - failingSince > this.#options.patienceMs) throw error;
+          failingSince ??= clock.elapsed();
+          if (untilIdle && clock.elapsed() - failingSince > this.#options.patienceMs) throw error;
         }
         await this.#nextLook.rest(failingSince === undefined ? lookMs : restMs, () => this.#gone().length > 0);
       }
@@ -184,7 +188,7 @@ export class RunWorker implements Worker {
       unwatch();
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
-      for (const timer of [heart, watchdog, secondLook]) clearTimeout(timer);
+      for (const cancel of [stopHeart, stopWatchdog, cancelSecondLook]) cancel();
       this.#nextLook.stop();
       await this.#leases.settle(); // a sign of life that comes after it has left would make it known again
       await queue.leave(this.#holder.worker).catch(onWarning);
@@ -208,7 +212,7 @@ export class RunWorker implements Worker {
     if (count <= 0) return false;
     const sessions = await this.#only();
     const isIdle = !(await this.#takeFree(count, sessions)) && this.#busy.size === 0 && this.#resting === 0;
-    const isTime = performance.now() - this.#sweptAt >= this.#options.pollMs;
+    const isTime = this.#field.clock.elapsed() - this.#sweptAt >= this.#options.pollMs;
     const stranded = (untilIdle ? isIdle : isTime)
       ? await this.#sweep(untilIdle ? 0 : this.#options.pollMs, sessions)
       : 0;
@@ -232,7 +236,7 @@ export class RunWorker implements Worker {
     const { workspace } = waits[0]!.caller;
     const sessions = waits.map(({ session }) => session);
     if (sessions.some((session) => this.#busy.has(sessionKeyName({ workspace, session })))) return;
-    const sentAt = performance.now();
+    const sentAt = this.#field.clock.elapsed();
     const { taken } = await this.#claim({ count: 1, workspace, sessions, limits: undefined });
     for (const work of taken) this.#hold(work, sentAt);
   }
@@ -254,7 +258,7 @@ export class RunWorker implements Worker {
 
   /** Says in sessions whose agent nobody has come to hold that they wait for one who does. */
   async #sweep(strandedMs: number, sessions: readonly SessionId[] | undefined): Promise<number> {
-    this.#sweptAt = performance.now();
+    this.#sweptAt = this.#field.clock.elapsed();
     const { taken } = await this.#claim({ count: strandedCount, sessions, strandedMs });
     for (const work of taken) this.#hold(work, this.#sweptAt);
     return taken.length;
@@ -320,7 +324,7 @@ export class RunWorker implements Worker {
 
   /** Again and again while the store is away: until the lease lapses nobody else would come. */
   async #giveBack(key: SessionKey, left: Left, inMs?: number): Promise<void> {
-    const { queue, onWarning } = this.#field;
+    const { queue, clock, onWarning } = this.#field;
     const { worker } = this.#holder;
     for (;;) {
       try {
@@ -333,7 +337,7 @@ export class RunWorker implements Worker {
       } catch (error) {
         onWarning(error);
         if (this.#stopping.signal.aborted) return;
-        await sleep(restMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+        await clock.sleep(restMs, { signal: this.#stopping.signal });
       }
     }
     const wait = left.doneTo === undefined ? inMs : left.inMs;
@@ -344,7 +348,7 @@ export class RunWorker implements Worker {
   /** There is something to do in a moment: it is not idle. */
   #restFor(ms: number): void {
     this.#resting++;
-    setTimeout(() => this.#resting--, ms).unref();
+    this.#field.clock.after(ms, () => this.#resting--);
   }
 
   #presence(): Presence {
