@@ -5,9 +5,11 @@ import type { Identity } from './core/access/identity.ts';
 import type { Workspaces } from './core/access/workspaces.ts';
 import type { Timing } from './core/engine/scope.ts';
 import type { SnapshotPolicy } from './core/engine/session-folds.ts';
-import { type Clock, checkedClock, systemClock } from './core/ports/clock.ts';
+import { type Clock, checkedClock } from './core/ports/clock.ts';
+import { systemRandom } from './core/ports/random.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
+import { systemTimekeeper } from './core/ports/timekeeper.ts';
 import type { WorkerOptions } from './core/runs/worker-options.ts';
 import type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
 import { type Agent, agentRegistry } from './core/session/agent.ts';
@@ -223,7 +225,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     throw refused;
   });
   const { models = {}, snapshots, onWarning = warn, timing } = given;
-  const clock = given.clock ? checkedClock(given.clock) : systemClock;
+  const clock = systemTimekeeper(given.clock && checkedClock(given.clock));
   const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
     storeOf(given.store, onWarning),
     import('./core/runtime/identities.ts'),
@@ -235,6 +237,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   const identities = identitiesOn({
     store,
     clock,
+    random: systemRandom,
     snapshots,
     agents,
     isWorking: given.worker ?? true,

@@ -92,7 +92,11 @@ const drawRandomPart = (): void => {
   poolUsed += randomPart.length;
 };
 
-/** Within one millisecond the random part counts up, so that the ids of one process sort in the order of creation. */
+/**
+ * Uses the platform's randomness, and its clock by default, not the ports: ids must differ between all processes on a
+ * store, and no decision depends on them. Within one millisecond the random part counts up, so that the ids of one
+ * process sort in the order of creation.
+ */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number = Date.now()): IdOf[P] => {
   if (nowMs > lastMs) {
     lastMs = nowMs;

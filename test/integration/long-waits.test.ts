@@ -2,6 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { systemTimekeeper } from '../../src/core/ports/timekeeper.ts';
 import { runTool } from '../../src/core/worker/run-tool.ts';
 import { openRuntime } from '../../src/index.ts';
 import { guardAgainstStall } from '../../src/models/stall-guard.ts';
@@ -62,6 +63,7 @@ test('a very long retry backoff does not fire early', async () => {
   const tries: number[] = [];
   const context = newToolContext('/', { signal: leaving.signal });
   const ended = runTool(
+    systemTimekeeper(),
     { tool, callId: 'c', input: {}, value: {} },
     () => context,
     40,

@@ -4,6 +4,7 @@ import { newSqliteFile } from '../../../test/support/stores/sqlite-file.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { MemberId, memberActor, WorkspaceId } from '../../schema/ids.ts';
 import type { Records } from '../ports/records.ts';
+import { systemTimekeeper } from '../ports/timekeeper.ts';
 import { answerOnce, type OnceScope } from './idempotent-requests.ts';
 
 const dayMs = 24 * 3_600_000;
@@ -17,7 +18,7 @@ const newScope = async () => {
     records: store,
     workspace: WorkspaceId.parse('local'),
     actor: memberActor(MemberId.parse('ann')),
-    clock: { now: () => time.now },
+    clock: systemTimekeeper({ now: () => time.now }),
   };
   return { scope, time };
 };

@@ -102,7 +102,7 @@ export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
   };
   const change = async <T extends StoredKey>(input: string, next: (key: StoredKey) => T): Promise<T> => {
     const id = parseInput('the key', KeyId, input);
-    return changeRecords(records, workspace, async () => {
+    return changeRecords(scope, async () => {
       const { key, version } = await mustFind(id);
       const result = next(key);
       return { writes: [writeOf('key', result, version)], result };
@@ -118,7 +118,7 @@ export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
       }
       const { secret, secretHash } = newSecret();
       const id = newId('key');
-      const key = await changeRecords(records, workspace, async () => {
+      const key = await changeRecords(scope, async () => {
         const { member, version } = await holderOf(request.member ?? caller.member, now);
         const role = request.role ?? lowerRole(member.role, caller.role);
         const made: StoredKey = { ...request, id, member: member.id, role, createdAt: now, secretHash };

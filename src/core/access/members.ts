@@ -63,6 +63,7 @@ export const membersOf = ({
   caller,
   requester,
   secrets,
+  random,
 }: RecordAccess & CallerAccess): Members => ({
   me: async () => {
     const profile = requester.profile ?? (await findMember(records, workspace, caller.member))?.member.profile;
@@ -85,7 +86,7 @@ export const membersOf = ({
     const id = parseInput('the member', MemberId, input);
     const { role, profile } = parseInput('the change', MemberChange, given);
     await refuseSecrets(secrets, 'the profile', ...textsOf(profile));
-    return changeRecords(records, workspace, async () => {
+    return changeRecords({ records, workspace, clock, random }, async () => {
       const { member, version } = await mustFindMember(records, workspace, id);
       const changed = { ...member, role: role ?? member.role, profile: profile ?? member.profile };
       const stays = changed.role === 'admin' ? [] : await anotherAdmin(records, workspace, member);
@@ -94,7 +95,7 @@ export const membersOf = ({
   },
   remove: async (input) => {
     const id = parseInput('the member', MemberId, input);
-    await changeRecords(records, workspace, async () => {
+    await changeRecords({ records, workspace, clock, random }, async () => {
       const { member, version } = await mustFindMember(records, workspace, id);
       const stays = await anotherAdmin(records, workspace, member);
       const revokedAt = clock.now();

@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { backoffMs } from '../../concurrency/backoff.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { Records, RecordWrite, StoredRecord } from '../ports/records.ts';
+import type { RecordAccess } from './scope.ts';
 
 const pageSize = 500;
 const maxTries = 50;
@@ -35,16 +35,17 @@ export const allRecords = async (
   return all;
 };
 
+export type ChangeAccess = Pick<RecordAccess, 'records' | 'workspace' | 'clock' | 'random'>;
+
 /** Decides and writes. Retries with jitter if another writer changed the same records. */
 export const changeRecords = async <T>(
-  records: Records,
-  workspace: WorkspaceId,
+  { records, workspace, clock, random }: ChangeAccess,
   decide: () => Promise<{ readonly writes: readonly RecordWrite[]; readonly result: T }>,
 ): Promise<T> => {
   for (let tries = 0; tries < maxTries; tries++) {
     const { writes, result } = await decide();
     if (await records.writeRecords(workspace, writes)) return result;
-    await pause(backoffMs(tries + 1, backoff, Math.random));
+    await clock.sleep(backoffMs(tries + 1, backoff, random.number));
   }
   throw new PerdureError('CONFLICT', `gave up after ${maxTries} conflicting writes: try again later`);
 };

@@ -7,7 +7,7 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import { newDoorbell } from './doorbell.ts';
 import { Following } from './events.ts';
-import type { FollowAccess, WriteAccess } from './scope.ts';
+import type { FollowAccess } from './scope.ts';
 
 /** `after` is a time in ms since 1970. Sessions that changed at or after that time are reported first. */
 export type ChangesOptions = z.input<typeof Following>;
@@ -23,7 +23,7 @@ export interface SessionChange {
 /** Maximum sessions remembered for one reader. If more are pending, their changes are read from the listing. */
 const maxSessions = 10_000;
 
-type ChangesAccess = Pick<FollowAccess & WriteAccess, 'store' | 'workspace' | 'clock' | 'closing'>;
+type ChangesAccess = Omit<FollowAccess, 'folds'>;
 
 /**
  * Yields each session that changes from now on, or since `after`. Several changes of a session may be reported as one,
@@ -55,7 +55,7 @@ async function* followChanges(
   after: number,
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
-  const bell = newDoorbell();
+  const bell = newDoorbell(clock);
   const reported = new BoundedMap<SessionId, number>(maxSessions);
   const isReported = (session: SessionId, head: number): boolean => (reported.get(session) ?? 0) >= head;
   const pending = new Map<SessionId, number>();

@@ -1,14 +1,17 @@
-import { setTimeout } from 'node:timers/promises';
 import { backoffMs } from '../../concurrency/backoff.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionKey } from '../ports/store.ts';
+import type { WriteAccess } from './scope.ts';
 
 const maxAttempts = 20;
 const backoff = { firstMs: 2, maxMs: 50 };
 
+export type RetryAccess = Pick<WriteAccess, 'clock' | 'random'>;
+
 /** Waits before the next attempt, except after the first. Jitter, so that lockstep retries cannot starve a writer. */
-export const backOff = (attempt: number): Promise<void> =>
-  attempt === 0 ? Promise.resolve() : setTimeout(backoffMs(attempt, backoff, Math.random));
+const backOff = async ({ clock, random }: RetryAccess, attempt: number): Promise<void> => {
+  if (attempt > 0) await clock.sleep(backoffMs(attempt, backoff, random.number));
+};
 
 export const tooManyConflicts = (key: SessionKey): PerdureError =>
   new PerdureError('CONFLICT', `gave up on ${key.session} after ${maxAttempts} conflicting writes: try again later`, {
@@ -26,6 +29,7 @@ export type AttemptResult<T> = { readonly done: T } | { readonly conflict: Perdu
 
 /** Retries while other writers conflict, up to `maxAttempts` attempts. */
 export const retryConflicts = async <T>(
+  scope: RetryAccess,
   key: SessionKey,
   work: (attempt: Attempt) => Promise<AttemptResult<T>>,
 ): Promise<T> => {
@@ -34,6 +38,6 @@ export const retryConflicts = async <T>(
     const result = await work({ attempt, isLast });
     if ('done' in result) return result.done;
     if (isLast) throw result.conflict ?? tooManyConflicts(key);
-    await backOff(attempt);
+    await backOff(scope, attempt);
   }
 };

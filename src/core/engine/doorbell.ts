@@ -1,4 +1,5 @@
 import { longestTimerMs } from '../../schema/timer-limit.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 
 export interface Doorbell {
   ring(): void;
@@ -6,7 +7,7 @@ export interface Doorbell {
 }
 
 /** Remembers a ring, so that one between reading and waiting is not lost. Waiting keeps the process alive. */
-export const newDoorbell = (): Doorbell => {
+export const newDoorbell = (clock: Timekeeper): Doorbell => {
   let rang = false;
   let answer: (() => void) | undefined;
   return {
@@ -16,11 +17,11 @@ export const newDoorbell = (): Doorbell => {
     },
     rung: async () => {
       if (!rang) {
-        const awake = setInterval(() => {}, longestTimerMs);
+        const letGo = clock.every(longestTimerMs, () => {}, { keepsAlive: true });
         await new Promise<void>((resolve) => {
           answer = resolve;
         });
-        clearInterval(awake);
+        letGo();
       }
       answer = undefined;
       rang = false;

@@ -73,7 +73,7 @@ async function* followEvents(
   refuseBeyond(key, cursor, head);
   const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.outline(key), options.at));
   const ending = AbortSignal.any([scope.closing, options.signal]);
-  const bell = newDoorbell();
+  const bell = newDoorbell(scope.clock);
   const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;
   ending.addEventListener('abort', bell.ring);
   try {

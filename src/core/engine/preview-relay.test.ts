@@ -4,6 +4,7 @@ import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { maxNoteBytes, type Notes } from '../ports/notes.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { systemTimekeeper } from '../ports/timekeeper.ts';
 import type { Preview } from './preview.ts';
 import { Previews } from './previews.ts';
 
@@ -25,7 +26,7 @@ const start = (count: number) => {
         store.sendNote(key, text);
       },
     };
-    return new Previews(notes, new AbortController().signal);
+    return new Previews(notes, systemTimekeeper(), new AbortController().signal);
   });
   return { worker: worker!, others, sent, shown: () => sent.filter((text) => text.includes('"shown"')) };
 };

@@ -1,5 +1,6 @@
 import { maxNoteBytes, type Notes } from '../ports/notes.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 import { after, type Preview } from './preview.ts';
 
 /** Delay between two notes of a session. */
@@ -91,13 +92,15 @@ export interface RelayOptions {
  */
 export class PreviewRelay {
   readonly #notes: Notes;
+  readonly #clock: Timekeeper;
   readonly #options: RelayOptions;
   readonly #shown = new Map<string, ShownSession>();
   #stop: (() => void) | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #cancelFlush: CancelTimer | undefined;
 
-  constructor(notes: Notes, options: RelayOptions) {
+  constructor(notes: Notes, clock: Timekeeper, options: RelayOptions) {
     this.#notes = notes;
+    this.#clock = clock;
     this.#options = options;
   }
 
@@ -105,7 +108,7 @@ export class PreviewRelay {
   tell(key: SessionKey, preview: Preview): void {
     this.#hear();
     const shown = this.#shownOf(key);
-    if (performance.now() - shown.hailedAt >= hailEveryMs) this.#hail(shown);
+    if (this.#clock.elapsed() - shown.hailedAt >= hailEveryMs) this.#hail(shown);
     if (shown.isWanted) this.#wait(shown, withPreview(shown.waiting, preview));
   }
 
@@ -124,7 +127,7 @@ export class PreviewRelay {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#cancelFlush?.();
     this.#stop?.();
     this.#stop = () => undefined;
   }
@@ -175,24 +178,24 @@ export class PreviewRelay {
   }
 
   #forgetSilent(): void {
-    const before = performance.now() - 2 * hailEveryMs;
+    const before = this.#clock.elapsed() - 2 * hailEveryMs;
     for (const [name, { hailedAt }] of this.#shown) if (hailedAt < before) this.#shown.delete(name);
   }
 
   #hail(shown: ShownSession): void {
     shown.isWanted &&= shown.isAnswered;
     shown.isAnswered = false;
-    shown.hailedAt = performance.now();
+    shown.hailedAt = this.#clock.elapsed();
     this.#send(shown.key, { type: 'hail' });
   }
 
   #wait(shown: ShownSession, previews: readonly Preview[]): void {
     shown.waiting = newestOf(previews);
-    this.#timer ??= setTimeout(() => this.#flush(), intervalMs).unref();
+    this.#cancelFlush ??= this.#clock.after(intervalMs, () => this.#flush());
   }
 
   #flush(): void {
-    this.#timer = undefined;
+    this.#cancelFlush = undefined;
     for (const shown of this.#shown.values()) {
       for (const note of notesOf(shown.waiting)) this.#notes.sendNote(shown.key, note);
       shown.waiting = [];

@@ -1,6 +1,7 @@
 import type { ModelDelta } from '../ports/model.ts';
 import type { Notes } from '../ports/notes.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import type { RedactedStream, Redactor } from '../session/redaction/redact.ts';
 import { after, type Preview, type Written } from './preview.ts';
 import { PreviewRelay } from './preview-relay.ts';
@@ -85,8 +86,8 @@ export class Previews {
   readonly #writing = new Map<string, Writing>();
   readonly #relay: PreviewRelay;
 
-  constructor(notes: Notes, closing: AbortSignal) {
-    this.#relay = new PreviewRelay(notes, {
+  constructor(notes: Notes, clock: Timekeeper, closing: AbortSignal) {
+    this.#relay = new PreviewRelay(notes, clock, {
       soFar: (key) => this.#soFar(sessionKeyName(key)),
       show: (key, preview) => this.#show(sessionKeyName(key), preview),
       isLookedOn: (key) => this.#watched.has(sessionKeyName(key)),

@@ -2,6 +2,8 @@ import { expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
+import { systemRandom } from '../ports/random.ts';
+import { systemTimekeeper } from '../ports/timekeeper.ts';
 import { nothingSecret } from '../session/redaction/redact.ts';
 import { RunWriter } from './run-writer.ts';
 import type { WriteAccess } from './scope.ts';
@@ -23,7 +25,8 @@ test('[FOLD6] a run whose fold was replaced by an older one still reads its own 
       store,
       folds,
       secrets: { redactor: async () => nothingSecret },
-      clock: { now: () => Date.now() },
+      clock: systemTimekeeper(),
+      random: systemRandom,
       onAppended: () => undefined,
     } as unknown as WriteAccess,
     key,

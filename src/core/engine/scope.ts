@@ -4,12 +4,13 @@ import type { Actor, KeyId, MemberId, SessionId, WorkspaceId } from '../../schem
 import type { MemberRole, Requester } from '../../schema/member.ts';
 import type { Worktrees } from '../files/disk/worktrees.ts';
 import type { Blobs } from '../ports/blobs.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
+import type { Random } from '../ports/random.ts';
 import type { Records } from '../ports/records.ts';
 import type { Spans } from '../ports/spans.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import type { Previews } from './previews.ts';
@@ -57,6 +58,7 @@ export interface LogAccess {
 
 /** Follows logs. */
 export interface FollowAccess extends LogAccess {
+  readonly clock: Timekeeper;
   /** Aborted when the runtime closes, so that followers end. */
   readonly closing: AbortSignal;
 }
@@ -64,7 +66,8 @@ export interface FollowAccess extends LogAccess {
 /** Writes logs as one member. */
 export interface WriteAccess extends LogAccess {
   readonly actor: Actor;
-  readonly clock: Clock;
+  readonly clock: Timekeeper;
+  readonly random: Random;
   readonly secrets: Secrets;
   /** Called with the events that were appended to logs. */
   onAppended(events: readonly SessionEvent[]): void;
@@ -107,7 +110,8 @@ export interface ModelAccess {
 export interface RecordAccess {
   readonly records: Records;
   readonly workspace: WorkspaceId;
-  readonly clock: Clock;
+  readonly clock: Timekeeper;
+  readonly random: Random;
   readonly secrets: Secrets;
 }
 

@@ -109,7 +109,7 @@ const appendDecision = async (
  * The one writer path. Decides on a fold, appends on its head or as a fact, and retries while other writers conflict.
  */
 export const writeDecision = (scope: WriteAccess, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
-  retryConflicts(key, async (attempt) => {
+  retryConflicts(scope, key, async (attempt) => {
     const reading = await write.read(attempt.attempt);
     let decision: WriteDecision | undefined;
     let rejection: PerdureError | undefined;

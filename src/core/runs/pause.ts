@@ -77,7 +77,7 @@ export const pauseSession = async (
   const { reason, withinMs } = parseInput('the pause', Options, options);
   const event = await askToPause(scope, key, reason, { type: 'pause', reason });
   if (event?.type !== 'session.pausing' || withinMs === undefined) return;
-  await settled(scope, key, event.seq, AbortSignal.timeout(withinMs));
+  await settled(scope, key, event.seq, scope.clock.timeout(withinMs));
   await interrupt(scope, key, reason);
 };
 

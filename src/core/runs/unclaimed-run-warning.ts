@@ -35,7 +35,5 @@ export const warnWhileUnclaimed = (scope: FollowAccess & WorkerAccess, key: Sess
       }),
     );
   };
-  const timer = setTimeout(() => void tell().catch((problem) => scope.onWarning(problem)), scope.timing.untakenMs);
-  timer.unref();
-  return () => clearTimeout(timer);
+  return scope.clock.after(scope.timing.untakenMs, () => void tell().catch((problem) => scope.onWarning(problem)));
 };

@@ -70,7 +70,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
   const program = (): Scope => scopes.of({ workspace: 'local', member: 'local', role: 'admin' });
   const atWork: RunningServices = new Set();
   const makeWorker = (field: Pick<WorkerField, 'workspace' | 'scopeOf' | 'keepsAlive'>, given?: WorkerOptions) => {
-    const shared = { queue: store, agents: [...agents.keys()], data, closing, atWork, onWarning };
+    const shared = { queue: store, clock, agents: [...agents.keys()], data, closing, atWork, onWarning };
     return new RunWorker({ ...shared, ...field, onBegin: (worker) => ownWorker.giveWayTo(worker) }, given);
   };
   const workerFor = (field: Pick<WorkerField, 'workspace' | 'scopeOf'>, given?: WorkerOptions): Worker =>

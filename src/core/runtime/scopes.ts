@@ -11,10 +11,11 @@ import type { Timing } from '../engine/scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from '../engine/session-folds.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
-import type { Clock } from '../ports/clock.ts';
 import type { ResolveModel } from '../ports/model.ts';
+import type { Random } from '../ports/random.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { noSpans, type Spans } from '../ports/spans.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Secret } from '../session/redaction/redact.ts';
 import type { MasterKeySource } from '../vault/master-key.ts';
@@ -46,7 +47,8 @@ export interface ScopeOptions extends Settings {
   /** The secrets of the configuration, which are known in every workspace. */
   readonly secrets: () => Promise<readonly Secret[]>;
   readonly masterKey: MasterKeySource;
-  readonly clock: Clock;
+  readonly clock: Timekeeper;
+  readonly random: Random;
   readonly onWarning: (problem: unknown) => void;
   readonly closing: AbortSignal;
   /** Keyed by name and version. */
@@ -77,6 +79,7 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
   const {
     store,
     clock,
+    random,
     onWarning,
     closing,
     models,
@@ -100,6 +103,7 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     records: store,
     models,
     clock,
+    random,
     spans,
     onAppended: (events: readonly SessionEvent[]) => {
       try {
@@ -112,13 +116,13 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     agents,
     closing,
     onWarning,
-    previews: new Previews(store, closing),
+    previews: new Previews(store, clock, closing),
     timing,
     worktrees,
     data,
     storeFile,
   };
-  const vaults = new Vaults({ records: store, clock, masterKey, configured: secrets });
+  const vaults = new Vaults({ records: store, clock, random, masterKey, configured: secrets });
   const scopeOf = (identity: Identity): Scope => {
     const { workspace, profile, ...caller } = parseInput('the identity', ParsedIdentity, identity);
     const { member, role } = caller;

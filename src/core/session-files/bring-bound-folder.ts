@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { AgentAccess, LogAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
+import type { AgentAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import { writeDecision } from '../engine/session-writer.ts';
 import { makePlace, placeHere, type WorktreePlace } from '../files/disk/place.ts';
 import { tryLock } from '../files/disk/place-lock.ts';
@@ -30,7 +29,7 @@ const isAtWork = ({ run, status }: SessionFold): boolean =>
 
 /** Locks the folder. Returns undefined if a run is at work or begins meanwhile. */
 const lockWhileIdle = async (
-  scope: LogAccess,
+  scope: WriteAccess,
   key: SessionKey,
   place: WorktreePlace,
 ): Promise<Disposable | undefined> => {
@@ -38,7 +37,7 @@ const lockWhileIdle = async (
   while (!isAtWork(await scope.folds.head(key))) {
     const lock = await tryLock(place);
     if (lock) return lock;
-    await sleep(lookMs);
+    await scope.clock.sleep(lookMs);
   }
   return undefined;
 };

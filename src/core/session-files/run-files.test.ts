@@ -7,6 +7,8 @@ import { newId } from '../../schema/ids.ts';
 import { placeIn } from '../files/disk/place.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
 import { blobOfTree, emptyTree, hashOf } from '../files/tree.ts';
+import { systemRandom } from '../ports/random.ts';
+import { systemTimekeeper } from '../ports/timekeeper.ts';
 import { nothingSecret } from '../session/redaction/redact.ts';
 import { recordEnd } from '../worker/record-end.ts';
 import type { RunContext } from '../worker/run-context.ts';
@@ -45,7 +47,14 @@ const startMovingFiles = async () => {
       return [];
     },
   };
-  const scope = { blobs, worktrees, secrets: { redactor: async () => nothingSecret }, agents: new Map() };
+  const scope = {
+    blobs,
+    worktrees,
+    secrets: { redactor: async () => nothingSecret },
+    agents: new Map(),
+    clock: systemTimekeeper(),
+    random: systemRandom,
+  };
   const files = new RunFiles({ scope, writer, place, tools: new Map() } as never, { seq: 1 } as never);
   const run = { scope, writer, files, tools: new Map() } as unknown as RunContext;
   return { files, run, treeWith, changes: () => changes };

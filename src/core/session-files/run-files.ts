@@ -5,7 +5,7 @@ import { type Actor, outsideActor, type RunId } from '../../schema/ids.ts';
 import { retryConflicts } from '../engine/conflict-retry.ts';
 import { bindTo } from '../engine/open-files.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
-import type { AgentAccess, LogAccess, WorktreeAccess } from '../engine/scope.ts';
+import type { AgentAccess, WorktreeAccess, WriteAccess } from '../engine/scope.ts';
 import type { SnapshotWithChanges } from '../files/disk/files-protocol.ts';
 import { type Mark, makePlace, newWorktree, readMark, type WorktreePlace, writeMark } from '../files/disk/place.ts';
 import { lockPlace } from '../files/disk/place-lock.ts';
@@ -65,7 +65,7 @@ export interface Preparation {
 }
 
 interface Parts {
-  readonly scope: LogAccess & WorktreeAccess & AgentAccess;
+  readonly scope: WriteAccess & WorktreeAccess & AgentAccess;
   readonly writer: FilesWriter;
   readonly place: WorktreePlace;
   /** Absent when no run is in progress. */
@@ -126,8 +126,10 @@ export class RunFiles implements Disposable {
   }
 
   async #bring(): Promise<void> {
-    const { writer } = this.#parts;
-    await retryConflicts(writer.key, async () => ((await this.#bringCloser()) ? { done: undefined } : filesMoved));
+    const { scope, writer } = this.#parts;
+    await retryConflicts(scope, writer.key, async () =>
+      (await this.#bringCloser()) ? { done: undefined } : filesMoved,
+    );
   }
 
   /** Returns true once the worktree matches the log. */
@@ -343,7 +345,7 @@ export class RunFiles implements Disposable {
   async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
     const { writer, scope } = this.#parts;
     if (theirs === base) return;
-    await retryConflicts(writer.key, async () => {
+    await retryConflicts(scope, writer.key, async () => {
       const fold = await writer.fold();
       const on = treeOf(fold);
       const { conflicts, ...joined } = await joinFiles(scope, { base, ours: on, theirs, on });
@@ -370,8 +372,8 @@ export class RunFiles implements Disposable {
    * changed again.
    */
   async landing(look: Look, record: (found: FoundFiles) => Promise<boolean>): Promise<void> {
-    const { writer } = this.#parts;
-    const found = await retryConflicts(writer.key, async () => {
+    const { scope, writer } = this.#parts;
+    const found = await retryConflicts(scope, writer.key, async () => {
       const joined = await this.#onto(treeOf(await writer.fold()), look);
       return (await record(joined)) ? { done: joined } : filesMoved;
     });

@@ -62,9 +62,9 @@ export const callTracking = (scope: WriteAccess & AgentAccess & WarningAccess, k
       });
       const call: Call = { tool, callId, input };
       joined ??= journal;
-      const startedAt = performance.now();
+      const startedAt = scope.clock.elapsed();
       return async (ended) => {
-        const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+        const durationMs = Math.round((scope.clock.elapsed() - startedAt) * 1000) / 1000;
         try {
           const { agents } = scope;
           const redactor = await scope.secrets.redactor();

@@ -1,5 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Secrets } from '../engine/scope.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import { type Redactor, redactorOf, type Secret } from '../session/redaction/redact.ts';
 
 /** The content of a vault at one version. */
@@ -30,6 +31,7 @@ const notFound = (name: string): PerdureError =>
 export class KnownSecrets implements Secrets {
   readonly #configured: () => Promise<readonly Secret[]>;
   readonly #read: (known: VaultContent | undefined) => Promise<VaultContent>;
+  readonly #clock: Pick<Timekeeper, 'elapsed'>;
   #known: Known | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<Known> | undefined;
@@ -38,13 +40,15 @@ export class KnownSecrets implements Secrets {
   constructor(
     configured: () => Promise<readonly Secret[]>,
     read: (known: VaultContent | undefined) => Promise<VaultContent>,
+    clock: Pick<Timekeeper, 'elapsed'>,
   ) {
+    this.#clock = clock;
     this.#configured = configured;
     this.#read = read;
   }
 
   async redactor(): Promise<Redactor> {
-    const isNew = this.#known && performance.now() - this.#lookedAt < maxAgeMs;
+    const isNew = this.#known && this.#clock.elapsed() - this.#lookedAt < maxAgeMs;
     // A caller that arrives during a refresh waits for it, so that callers keep their order.
     return (isNew && !this.#looking ? this.#known! : await this.#look()).redactor;
   }
@@ -88,7 +92,7 @@ export class KnownSecrets implements Secrets {
 
   #look(): Promise<Known> {
     if (this.#looking) return this.#looking;
-    const startedAt = performance.now();
+    const startedAt = this.#clock.elapsed();
     const looking = this.#lookNow();
     this.#looking = looking;
     const settle = (known?: Known): void => {

@@ -1,7 +1,5 @@
 import { isPerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
-import { changeRecords } from '../engine/change-records.ts';
-import type { Records } from '../ports/records.ts';
+import { type ChangeAccess, changeRecords } from '../engine/change-records.ts';
 import { vaultLocked } from './master-key.ts';
 import { newSealingKey, type SealingKey, seal, unseal } from './seal.ts';
 import { dataKeyWrite, enlist, type MasterKeys, openDataKey, readDataKeyBody, sealDataKey } from './vault-records.ts';
@@ -18,15 +16,11 @@ export interface Sealer {
 
 const keyId = 'own';
 
-export const sealerOf = (parts: {
-  readonly records: Records;
-  readonly workspace: WorkspaceId;
-  readonly masters: MasterKeys;
-}): Sealer => {
+export const sealerOf = (parts: ChangeAccess & { readonly masters: MasterKeys }): Sealer => {
   const { records, workspace, masters } = parts;
   const about = (name: string): readonly string[] => ['own', workspace, name];
   const dataKey = (): Promise<SealingKey> =>
-    changeRecords(records, workspace, async () => {
+    changeRecords(parts, async () => {
       const known = await masters();
       const stored = await readDataKeyBody(records, workspace, keyId);
       if (stored) return { writes: [], result: openDataKey(workspace, stored.body, known) };

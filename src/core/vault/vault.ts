@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import { leastSecretChars } from '../../schema/least-secret-chars.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { type SecretInfo, SecretName } from '../../schema/secret-info.ts';
-import { allRecords, changeRecords } from '../engine/change-records.ts';
+import { allRecords, type ChangeAccess, changeRecords } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
 import type { Secrets } from '../engine/scope.ts';
-import type { Clock } from '../ports/clock.ts';
-import type { Records, RecordWrite } from '../ports/records.ts';
+import type { RecordWrite } from '../ports/records.ts';
 import { newSealingKey } from './seal.ts';
 import {
   type DataKey,
@@ -64,10 +62,7 @@ const refuseValueIn = (about: 'the name' | 'the description', text: string, valu
   );
 };
 
-export interface VaultParts {
-  readonly records: Records;
-  readonly workspace: WorkspaceId;
-  readonly clock: Clock;
+export interface VaultParts extends ChangeAccess {
   readonly masters: MasterKeys;
   readonly secrets: Pick<Secrets, 'redactor'>;
   /** Called after each change. */
@@ -78,7 +73,8 @@ export interface VaultParts {
  * Every change also writes the data key, so that none uses a key that was replaced meanwhile. The data key is removed
  * with the last secret.
  */
-export const vaultOf = ({ records, workspace, clock, masters, secrets, changed }: VaultParts): Vault => {
+export const vaultOf = (parts: VaultParts): Vault => {
+  const { records, workspace, clock, masters, secrets, changed } = parts;
   const dataKey = async (): Promise<DataKey> => {
     const known = await masters();
     const stored = await readDataKeyBody(records, workspace);
@@ -88,8 +84,8 @@ export const vaultOf = ({ records, workspace, clock, masters, secrets, changed }
     return { key, body: sealDataKey(workspace, key, known[0]), version: 0 };
   };
 
-  const change = async <T>(decide: Parameters<typeof changeRecords<T>>[2]): Promise<T> => {
-    const result = await changeRecords(records, workspace, decide);
+  const change = async <T>(decide: Parameters<typeof changeRecords<T>>[1]): Promise<T> => {
+    const result = await changeRecords(parts, decide);
     changed();
     return result;
   };

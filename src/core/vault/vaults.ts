@@ -1,8 +1,9 @@
 import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
 import { allRecords, changeRecords } from '../engine/change-records.ts';
-import type { Clock } from '../ports/clock.ts';
+import type { Random } from '../ports/random.ts';
 import type { Records } from '../ports/records.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import type { Secret } from '../session/redaction/redact.ts';
 import { KnownSecrets } from './known-secrets.ts';
 import {
@@ -20,7 +21,8 @@ import { dataKeyWrite, openDataKey, readDataKeyBody, readVault, sealDataKey } fr
 
 interface Parts {
   readonly records: Records;
-  readonly clock: Clock;
+  readonly clock: Timekeeper;
+  readonly random: Random;
   readonly masterKey: MasterKeySource;
   /** The secrets of the configuration, which apply to every workspace. */
   readonly configured: () => Promise<readonly Secret[]>;
@@ -38,21 +40,30 @@ export class Vaults {
   }
 
   secretsOf(workspace: WorkspaceId): KnownSecrets {
-    const { records, configured } = this.#parts;
+    const { records, clock, configured } = this.#parts;
     const read = (known: Parameters<typeof readVault>[3]) => readVault(records, workspace, this.#masters, known);
-    const secrets = this.#known.get(workspace) ?? new KnownSecrets(configured, read);
+    const secrets = this.#known.get(workspace) ?? new KnownSecrets(configured, read, clock);
     this.#known.set(workspace, secrets);
     return secrets;
   }
 
   vaultOf(workspace: WorkspaceId): Vault {
-    const { records, clock } = this.#parts;
+    const { records, clock, random } = this.#parts;
     const secrets = this.secretsOf(workspace);
-    return vaultOf({ records, clock, workspace, masters: this.#masters, secrets, changed: () => secrets.outdate() });
+    return vaultOf({
+      records,
+      clock,
+      random,
+      workspace,
+      masters: this.#masters,
+      secrets,
+      changed: () => secrets.outdate(),
+    });
   }
 
   sealerOf(workspace: WorkspaceId): Sealer {
-    return sealerOf({ records: this.#parts.records, workspace, masters: this.#masters });
+    const { records, clock, random } = this.#parts;
+    return sealerOf({ records, clock, random, workspace, masters: this.#masters });
   }
 
   async makeMasterKey(): Promise<{ readonly file: string }> {
@@ -95,13 +106,13 @@ export class Vaults {
   };
 
   async #sealBy(key: SealingKey, masters: readonly SealingKey[]): Promise<number> {
-    const { records } = this.#parts;
+    const { records, clock, random } = this.#parts;
     const workspaces = (await allRecords(records, registryWorkspace, 'data-key')).map(({ id }) =>
       WorkspaceId.parse(id),
     );
     for (const workspace of workspaces) {
       for (const { id } of await allRecords(records, workspace, 'data-key')) {
-        await changeRecords(records, workspace, async () => {
+        await changeRecords({ records, workspace, clock, random }, async () => {
           const stored = await readDataKeyBody(records, workspace, id);
           if (!stored || stored.body.sealedBy === key.id) return { writes: [], result: undefined };
           const body = sealDataKey(workspace, openDataKey(workspace, stored.body, masters), key);

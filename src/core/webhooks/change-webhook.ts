@@ -1,18 +1,17 @@
 import type { WebhookId } from '../../schema/ids.ts';
-import { changeRecords, writeOf } from '../engine/change-records.ts';
+import { type ChangeAccess, changeRecords, writeOf } from '../engine/change-records.ts';
 import { findWebhook, type StoredWebhook } from './stored-webhook.ts';
-import type { WebhookScope } from './webhook-scope.ts';
 
 /**
  * Changes a webhook. `next` returns undefined to leave it unchanged. Returns undefined if the webhook does not exist.
  */
 export const changeWebhook = (
-  { records, workspace }: Pick<WebhookScope, 'records' | 'workspace'>,
+  scope: ChangeAccess,
   id: WebhookId,
   next: (webhook: StoredWebhook) => StoredWebhook | undefined,
 ): Promise<StoredWebhook | undefined> =>
-  changeRecords(records, workspace, async () => {
-    const found = await findWebhook(records, workspace, id);
+  changeRecords(scope, async () => {
+    const found = await findWebhook(scope.records, scope.workspace, id);
     const changed = found && next(found.webhook);
     return {
       writes: changed ? [writeOf('webhook', changed, found.version)] : [],

@@ -50,13 +50,14 @@ export const attempt = async (
   stopping: AbortSignal,
 ): Promise<DeliveryAttempt | undefined> => {
   const at = clock.now();
-  const startedAt = performance.now();
-  const took = () => ({ at, durationMs: Math.round(performance.now() - startedAt) });
+  const startedAt = clock.elapsed();
+  const took = () => ({ at, durationMs: Math.round(clock.elapsed() - startedAt) });
   const body = JSON.stringify(message);
   try {
     const headers = signedHeaders(await openSecret(sealer, webhook, secret), { id, atMs: at, body });
     const redactor = await secrets.redactor();
-    const { status, answer: text } = await post(url, { headers, body }, postRules, stopping);
+    const ending = AbortSignal.any([clock.timeout(postRules.timeoutMs), stopping]);
+    const { status, answer: text } = await post(url, { headers, body }, postRules, ending);
     const answer = text && redactor.text(text);
     const error = problemOf(status);
     return { ...took(), status, ...(answer && { answer }), ...(error && { error }) };
@@ -116,7 +117,7 @@ export class DeliverySender {
   }
 
   async #keep(delivery: Delivery, version: number, made: DeliveryAttempt): Promise<void> {
-    const { records, workspace, clock } = this.#scope;
+    const { records, workspace, clock, random } = this.#scope;
     const ended = withAttempt(delivery, made);
     const retryMs = made.status === gone ? undefined : this.#options.retryMs[delivery.tries - 1];
     const isOver = ended.status === 'delivered' || retryMs === undefined;
@@ -125,7 +126,7 @@ export class DeliverySender {
       : writeDelivery(
           { ...ended, status: 'pending' },
           version,
-          clock.now() + Math.round(jittered(retryMs, 0.8, Math.random)),
+          clock.now() + Math.round(jittered(retryMs, 0.8, random.number)),
         );
     await records.writeRecords(workspace, [next]);
   }

@@ -1,14 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Mutex } from '../../concurrency/mutex.ts';
 import type { SessionId, WebhookId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { timerMs } from '../../schema/timer-limit.ts';
 import { Delivery } from '../../schema/webhook.ts';
 import { readChanges } from '../engine/changes.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import type { StoredRecord } from '../ports/records.ts';
+import type { CancelTimer } from '../ports/timekeeper.ts';
 import { DeliverySender, defaultSenderOptions } from './delivery-sender.ts';
 import { heardSince, OccurrenceLog } from './occurrence-log.ts';
 import { pruneDeliveries } from './prune-deliveries.ts';
@@ -53,7 +52,7 @@ export class WebhookDispatcher implements Dispatcher {
   readonly #log: OccurrenceLog;
   readonly #sender: DeliverySender;
   readonly #posts = new Map<string, { readonly webhook: WebhookId; readonly done: Promise<void> }>();
-  readonly #again = new Map<SessionId, NodeJS.Timeout>();
+  readonly #again = new Map<SessionId, CancelTimer>();
   readonly #looking = new Mutex();
   #endRest: (() => void) | undefined;
   #hasNews = false;
@@ -77,7 +76,7 @@ export class WebhookDispatcher implements Dispatcher {
     this.#stopping.abort();
     this.#wakeSender();
     await this.#running;
-    for (const timer of this.#again.values()) clearTimeout(timer);
+    for (const cancel of this.#again.values()) cancel();
     await this.#looking.settle();
     await Promise.all([...this.#posts.values()].map(({ done }) => done));
     this.#atWork.delete(this);
@@ -88,9 +87,9 @@ export class WebhookDispatcher implements Dispatcher {
   }
 
   async #rest(ms: number): Promise<void> {
-    const { closing } = this.#scope;
+    const { clock, closing } = this.#scope;
     const signal = AbortSignal.any([this.#stopping.signal, closing]);
-    await sleep(timerMs(ms), undefined, { signal, ref: false }).catch(() => undefined);
+    await clock.sleep(ms, { signal, keepsAlive: false });
   }
 
   /** Reports a failure as a warning, pauses, and returns undefined, so that the caller's loop retries. */
@@ -123,9 +122,9 @@ export class WebhookDispatcher implements Dispatcher {
     let prunedMs = Number.NEGATIVE_INFINITY;
     while (!this.#isStopped) {
       await this.#trying(() => this.#sweep());
-      if (performance.now() - prunedMs > pruneMs) {
+      if (this.#scope.clock.elapsed() - prunedMs > pruneMs) {
         await this.#trying(() => pruneDeliveries(this.#scope));
-        prunedMs = performance.now();
+        prunedMs = this.#scope.clock.elapsed();
       }
       await this.#rest(this.#options.sweepMs);
     }
@@ -170,15 +169,12 @@ export class WebhookDispatcher implements Dispatcher {
 
   #lookAgain(session: SessionId, atMs: number): void {
     if (this.#again.has(session)) return;
-    const timer = setTimeout(
-      () => {
-        this.#again.delete(session);
-        void this.#look(session);
-      },
-      Math.max(0, atMs - this.#scope.clock.now()),
-    );
-    timer.unref();
-    this.#again.set(session, timer);
+    const { clock } = this.#scope;
+    const cancel = clock.after(Math.max(0, atMs - clock.now()), () => {
+      this.#again.delete(session);
+      void this.#look(session);
+    });
+    this.#again.set(session, cancel);
   }
 
   #wakeSender(): void {
@@ -197,7 +193,7 @@ export class WebhookDispatcher implements Dispatcher {
       this.#endRest = () => woken.abort();
       if (!this.#hasNews && !this.#isStopped) {
         const signal = AbortSignal.any([woken.signal, this.#scope.closing]);
-        await sleep(timerMs(waitMs), undefined, { signal, ref: false }).catch(() => undefined);
+        await this.#scope.clock.sleep(waitMs, { signal, keepsAlive: false });
       }
       this.#hasNews = false;
     }

@@ -120,12 +120,11 @@ export const post = async (
   address: string,
   message: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
   rules: PostRules,
-  stopping: AbortSignal,
+  signal: AbortSignal,
 ): Promise<Posted> => {
   const problem = urlProblem(address, rules);
   if (problem) throw new Error(problem);
   const url = new URL(address);
-  const signal = AbortSignal.any([AbortSignal.timeout(rules.timeoutMs), stopping]);
   signal.throwIfAborted();
   try {
     const to = await untilAborted(checkedAddress(url, rules), signal);

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, WebhookId } from '../../schema/ids.ts';
@@ -111,7 +110,7 @@ const changed = (
 };
 
 export const webhooksOf = (scope: WebhookScope): Webhooks => {
-  const { records, workspace, clock, postRules, sealer, secrets } = scope;
+  const { records, workspace, clock, random, postRules, sealer, secrets } = scope;
   const refuseUrl = async (url: string | undefined): Promise<void> => {
     const problem = url === undefined ? undefined : urlProblem(url, postRules);
     if (problem) throw new PerdureError('INVALID_INPUT', `the webhook is not valid: url: ${problem}`);
@@ -199,7 +198,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
       const { webhook } = found;
       const now = clock.now();
       const asked: Delivery = {
-        id: deliveryId(webhook.id, now, randomBytes(16).toString('hex')),
+        id: deliveryId(webhook.id, now, Buffer.from(random.bytes(16)).toString('hex')),
         webhook: webhook.id,
         message: { type: 'webhook.test', timestamp: new Date(now).toISOString(), data: { workspace } },
         status: 'failed',

@@ -41,19 +41,21 @@ export const executeCall = async (
   const { writer, signal } = run;
   const { tool, callId, input } = call;
   if (tool.usesFiles) await run.files.ready();
-  const startedAt = performance.now();
+  const startedAt = run.scope.clock.elapsed();
   const own = await openScope(run, fold, call);
   if ('error' in own) return recordEnd(run, { tool: tool.name, callId, input }, own, { durationMs: 0 });
   const again = async (next: number, reason: string) => {
     const redactor = await run.scope.secrets.redactor();
     await writer.record(retried(run, call, next, clip(redactor.text(reason), 2000)));
   };
-  const end = await inToolSpan(run, call, () => runTool(call, (each) => own.context(each), attempt, again));
+  const end = await inToolSpan(run, call, () =>
+    runTool(run.scope.clock, call, (each) => own.context(each), attempt, again),
+  );
   own.end();
   // A worker that lost the session must not record what it saw.
   signal.throwIfAborted();
   if (!end) return;
-  const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const durationMs = Math.round((run.scope.clock.elapsed() - startedAt) * 1000) / 1000;
   const ended = { tool: tool.name, callId, input };
   const look = await lookAfter(run, ended);
   const { keeps, artifacts } = own;

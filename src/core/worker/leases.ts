@@ -1,6 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Presence, Queue } from '../ports/queue.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 
 /** A session that a worker has claimed. */
 export interface Held {
@@ -13,6 +14,7 @@ export interface Held {
 
 export interface LeasesOptions {
   readonly queue: Pick<Queue, 'touch'>;
+  readonly clock: Timekeeper;
   readonly leaseMs: number;
   presence(): Presence;
   onWarning(problem: unknown): void;
@@ -61,7 +63,7 @@ export class Leases {
 
   /** Gives up sessions whose heartbeats have failed for so long that another worker may claim them soon. */
   letGoOfDoubtful(): void {
-    const doubtful = performance.now() - (this.#options.leaseMs * 2) / 3;
+    const doubtful = this.#options.clock.elapsed() - (this.#options.leaseMs * 2) / 3;
     for (const held of this.#held.values()) {
       if (held.renewedAt <= doubtful) this.#lose(held, 'the store was unreachable for most of its lease');
     }
@@ -70,7 +72,7 @@ export class Leases {
   async #giveSign(): Promise<boolean> {
     const { queue, leaseMs, presence, onWarning } = this.#options;
     const all = [...this.#held.values()].filter(({ lost }) => !lost.signal.aborted);
-    const sentAt = performance.now();
+    const sentAt = this.#options.clock.elapsed();
     try {
       const own = await queue.touch(presence(), { held: all.map(({ key }) => key), forMs: leaseMs });
       const names = new Set(own.map(sessionKeyName));

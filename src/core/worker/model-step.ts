@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { backoffMs } from '../../concurrency/backoff.ts';
 import { isPerdureError } from '../../schema/error.ts';
@@ -27,7 +26,7 @@ import { redactAs } from '../session/redaction/redact-draft.ts';
 import { budgetProblem, type Reserve } from '../session/runs/budget.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
-import { agentActor, type RunContext } from './run-context.ts';
+import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
 import { inChatSpan } from './run-spans.ts';
 import { untilAborted } from './run-tool.ts';
 
@@ -52,10 +51,11 @@ const settingsOf = ({ agent: { settings } }: RunContext) => ({
   maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
 });
 
-const retryDelayMs = (failures: number, { retryAfterMs }: ModelFailure, firstMs: number): number =>
-  retryAfterMs === undefined
-    ? Math.round(backoffMs(failures + 1, { firstMs, maxMs: maxBackoffMs, fixed: 0.5 }, Math.random))
-    : Math.min(maxBackoffMs, retryAfterMs);
+const retryDelayMs = ({ timing, random }: WorkAccess, failures: number, { retryAfterMs }: ModelFailure): number => {
+  if (retryAfterMs !== undefined) return Math.min(maxBackoffMs, retryAfterMs);
+  const backoff = { firstMs: timing.modelBackoffMs, maxMs: maxBackoffMs, fixed: 0.5 };
+  return Math.round(backoffMs(failures + 1, backoff, random.number));
+};
 
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
@@ -182,7 +182,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const reserve = reserveFor(model, context, settings.maxOutputTokens);
   if (budgetProblem(fold, reserve, scope.clock.now())) return waitForBudget(run, reserve);
   await writer.record(call);
-  const startedAt = performance.now();
+  const startedAt = scope.clock.elapsed();
   const { message } = call.payload;
   const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) =>
     preview({ type: 'delta', message, kind, text }),
@@ -213,7 +213,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   signal.throwIfAborted();
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
   const answer = { ...given, parts };
-  return keepAnswer(run, answered(run, model, call, answer, Math.round(performance.now() - startedAt)), answer);
+  return keepAnswer(run, answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt)), answer);
 };
 
 /** Appends the answer together with the calls that may begin at once. */
@@ -261,7 +261,7 @@ const failed = async (
 ): Promise<Asked> => {
   const fold = await run.writer.fold();
   const isRetried = mayTryAgain(failure, fold);
-  const retryInMs = isRetried ? retryDelayMs(fold.run!.failures, failure, run.scope.timing.modelBackoffMs) : undefined;
+  const retryInMs = isRetried ? retryDelayMs(run.scope, fold.run!.failures, failure) : undefined;
   const { attempt } = call.payload;
   const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
   const waits = failure.failure !== 'overflow' && retryInMs !== undefined && retryInMs >= longWaitMs;
@@ -287,6 +287,7 @@ const failed = async (
   if (retryInMs === undefined) {
     return { ended: 'failed', error: { code: failureCodes[failure.failure], message: failure.message } };
   }
-  if (failure.failure !== 'overflow') await sleep(retryInMs, undefined, { signal: run.signal });
+  if (failure.failure !== 'overflow') await run.scope.clock.sleep(retryInMs, { signal: run.signal });
+  run.signal.throwIfAborted();
   return { ended: 'goes-on' };
 };

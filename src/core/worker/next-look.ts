@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { timerMs } from '../../schema/timer-limit.ts';
+import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 
 /** How often to check whether the other worker processes on this machine are alive. This does not use the store. */
 const neighbourMs = 100;
@@ -12,8 +11,9 @@ const longestDeafMs = 50;
 
 /** Decides when a worker looks for work again. */
 export class NextLook {
+  readonly #clock: Timekeeper;
   /** Timers for work that is due later. */
-  readonly #alarms = new Set<NodeJS.Timeout>();
+  readonly #alarms = new Set<CancelTimer>();
   /** The number of empty looks since the last find. */
   #emptyLooks = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -22,6 +22,10 @@ export class NextLook {
   #isWoken = false;
   #endRest: (() => void) | undefined;
 
+  constructor(clock: Timekeeper) {
+    this.#clock = clock;
+  }
+
   /** Requests a look now. A request that comes before `rest` counts too. */
   wake(): void {
     this.#isWoken = true;
@@ -29,11 +33,11 @@ export class NextLook {
   }
 
   wakeIn(ms: number): void {
-    const alarm = setTimeout(() => {
-      this.#alarms.delete(alarm);
+    const cancel = this.#clock.after(ms, () => {
+      this.#alarms.delete(cancel);
       this.wake();
-    }, timerMs(ms)).unref();
-    this.#alarms.add(alarm);
+    });
+    this.#alarms.add(cancel);
   }
 
   /**
@@ -43,7 +47,7 @@ export class NextLook {
   hear(): void {
     if (this.#isHeard) return;
     const deafMs = Math.min(2 ** (this.#emptyLooks - emptyLooksAlone), longestDeafMs);
-    const waitMs = deafMs - (performance.now() - this.#lookedAt);
+    const waitMs = deafMs - (this.#clock.elapsed() - this.#lookedAt);
     if (waitMs <= 0) {
       this.wake();
       return;
@@ -55,7 +59,7 @@ export class NextLook {
   /** Begins a look. Later hints may concern work that this look misses. Returns the time. */
   begin(): number {
     this.#isHeard = false;
-    return performance.now();
+    return this.#clock.elapsed();
   }
 
   end(begunAt: number, hasFound: boolean): void {
@@ -67,19 +71,18 @@ export class NextLook {
   async rest(forMs: number, isNeighbourGone: () => boolean): Promise<void> {
     const woken = new AbortController();
     this.#endRest = () => woken.abort();
-    const watch = setInterval(() => {
+    const stopWatching = this.#clock.every(neighbourMs, () => {
       if (isNeighbourGone()) this.wake();
-    }, neighbourMs);
-    watch.unref();
-    if (!this.#isWoken) await sleep(forMs, undefined, { signal: woken.signal, ref: false }).catch(() => undefined);
-    clearInterval(watch);
+    });
+    if (!this.#isWoken) await this.#clock.sleep(forMs, { signal: woken.signal, keepsAlive: false });
+    stopWatching();
     this.#endRest = undefined;
     this.#isWoken = false;
   }
 
   /** Cancels all timers. */
   stop(): void {
-    for (const alarm of this.#alarms) clearTimeout(alarm);
+    for (const cancel of this.#alarms) cancel();
     this.#alarms.clear();
   }
 }

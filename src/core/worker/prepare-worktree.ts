@@ -58,7 +58,7 @@ const prepareWorktree = async (
     recall: (key) => recallKey(scope, writer.key, key),
     delegate: () => Promise.reject(new TypeError('the prepare command cannot delegate')),
   };
-  const startedAt = performance.now();
+  const startedAt = scope.clock.elapsed();
   let outcome: ReturnType<typeof outcomeOf>;
   try {
     outcome = outcomeOf(await shell.execute({ command } as never, context), redactor);
@@ -67,7 +67,7 @@ const prepareWorktree = async (
     outcome = outcomeOf({ output: error instanceof Error ? error.message : String(error) }, redactor);
   }
   shown.end();
-  const durationMs = Math.round(performance.now() - startedAt);
+  const durationMs = Math.round(scope.clock.elapsed() - startedAt);
   const payload = { command, ...outcome, durationMs };
   const draft: EventDraft = {
     type: 'files.prepared',

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Json } from '../../schema/json.ts';
-import { timerMs } from '../../schema/timer-limit.ts';
+import type { Timekeeper } from '../ports/timekeeper.ts';
 import type { Tool, ToolContext } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd, givenEnd, thrownEnd } from '../session/runs/call-end.ts';
 
@@ -31,9 +30,9 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<
 /** The abort reason of a call that is left while its child rests. The call continues when the child does. */
 export const waitsForChild = Symbol('waits for its child');
 
-const runOnce = async (call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
+const runOnce = async (clock: Timekeeper, call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
   const { tool, value } = call;
-  const timeout = AbortSignal.timeout(tool.timeoutMs);
+  const timeout = clock.timeout(tool.timeoutMs);
   const signal = AbortSignal.any([context.signal, timeout]);
   try {
     const work = (async () => lastOf(await tool.execute(value as never, { ...context, signal })))();
@@ -56,6 +55,7 @@ const mayRunAgain = ({ tool }: ReadyCall, end: CallEnd, attempt: number): boolea
  * the call was left.
  */
 export const runTool = async (
+  clock: Timekeeper,
   call: ReadyCall,
   contextFor: (attempt: number) => ToolContext,
   firstAttempt: number,
@@ -63,10 +63,9 @@ export const runTool = async (
 ): Promise<CallEnd | undefined> => {
   for (let attempt = firstAttempt; ; attempt++) {
     const context = contextFor(attempt);
-    const end = await runOnce(call, context);
+    const end = await runOnce(clock, call, context);
     if (!end || context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
-    const backoffMs = timerMs(call.tool.retry.backoffMs * 2 ** (attempt - 1));
-    await sleep(backoffMs, undefined, { signal: context.signal }).catch(() => undefined);
+    await clock.sleep(call.tool.retry.backoffMs * 2 ** (attempt - 1), { signal: context.signal });
     if (context.signal.aborted) return end;
     await onRetry(attempt + 1, end.outcome === 'ok' ? '' : end.error.message);
   }

@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { type SessionId, systemActor } from '../../schema/ids.ts';
 import type { Written } from '../engine/preview.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import type { LogAccess } from '../engine/scope.ts';
+import type { FollowAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { placeHere } from '../files/disk/place.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
@@ -98,13 +97,13 @@ const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: u
 };
 
 /** Aborts the run's tools as soon as another writer raises the epoch. */
-const watchFence = ({ store }: LogAccess, writer: RunWriter, fenced: AbortController): (() => void) => {
+const watchFence = ({ store, clock }: FollowAccess, writer: RunWriter, fenced: AbortController): (() => void) => {
   let isChecking = false;
   let newest = 0;
   const check = async (): Promise<void> => {
     if (isChecking) return;
     isChecking = true;
-    await sleep(fenceMs, undefined, { ref: false });
+    await clock.sleep(fenceMs, { keepsAlive: false });
     isChecking = false;
     const isOwn = newest <= writer.writtenTo;
     newest = 0;

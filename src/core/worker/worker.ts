@@ -1,13 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { longestTimerMs, timerMs } from '../../schema/timer-limit.ts';
+import { longestTimerMs } from '../../schema/timer-limit.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
+import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 import { Options, type WorkerOptions } from '../runs/worker-options.ts';
 import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
@@ -47,6 +47,7 @@ export interface WorkerField {
   /** The only workspace to serve. Absent means all workspaces. */
   readonly workspace?: WorkspaceId | undefined;
   readonly queue: Queue;
+  readonly clock: Timekeeper;
   /** The agents that it has, as `name@version`. */
   readonly agents: readonly string[];
   readonly data: string;
@@ -95,22 +96,24 @@ export class RunWorker implements Worker {
   readonly #waits = new Set<Wait>();
   /** Other workers on this machine. If the process of one dies, its sessions are claimed at once. */
   #neighbours: readonly Holder[] = [];
-  readonly #nextLook = new NextLook();
+  readonly #nextLook: NextLook;
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
   /** Set while it works. */
   #loop: Promise<void> | undefined;
   /** Resolved once `#holder` is set. */
   #begun = Promise.withResolvers<void>();
-  /** Holds the process, or not. */
-  #awake: NodeJS.Timeout | undefined;
+  /** Cancels the timer that keeps the process alive. Undefined while none does. */
+  #letProcessEnd: CancelTimer | undefined;
 
   constructor(field: WorkerField, options: WorkerOptions = {}) {
     this.#field = field;
     this.#options = parseInput('the worker', Options, options);
     const { leaseMs } = this.#options;
+    this.#nextLook = new NextLook(field.clock);
     this.#leases = new Leases({
       queue: field.queue,
+      clock: field.clock,
       leaseMs,
       presence: () => this.#presence(),
       onWarning: field.onWarning,
@@ -148,7 +151,7 @@ export class RunWorker implements Worker {
     this.#nextLook.wake();
     for (const { leave } of this.#waits) leave?.();
     if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that other workers know
-    const late = sleep(timerMs(forMs), undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+    const late = this.#field.clock.sleep(forMs, { signal: this.#stopping.signal });
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
   }
@@ -176,21 +179,21 @@ export class RunWorker implements Worker {
   }
 
   async #work(untilIdle: boolean): Promise<void> {
-    const { queue, workspace, onWarning, data } = this.#field;
+    const { queue, clock, workspace, onWarning, data } = this.#field;
     this.#place = await thisMachine(data);
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     this.#begun.resolve();
     // Looks again at sessions that were left to a worker with their files, in case that worker did not claim them.
-    const secondLook = setTimeout(() => this.#nextLook.wake(), preferMs + 10).unref();
+    const lookAgain = () => clock.after(preferMs + 10, () => this.#nextLook.wake());
+    let cancelSecondLook = lookAgain();
     const unwatch = queue.watchWork(workspace, () => {
       this.#nextLook.hear();
-      secondLook.refresh();
+      cancelSecondLook();
+      cancelSecondLook = lookAgain();
     });
     const { pollMs, leaseMs } = this.#options;
-    const heart = setInterval(() => void this.#leases.beat(), leaseMs / 3).unref();
-    const watchdog = setInterval(() => this.#leases.letGoOfDoubtful(), leaseMs / 30).unref();
-    const awake = setInterval(() => {}, longestTimerMs);
-    this.#awake = awake;
+    const stopHeart = clock.every(leaseMs / 3, () => void this.#leases.beat());
+    const stopWatchdog = clock.every(leaseMs / 30, () => this.#leases.letGoOfDoubtful());
     this.#keepAlive();
     const lookMs = Math.min(pollMs, leaseMs / 3); // no hint reports that a lease has expired
     let failingSince: number | undefined;
@@ -203,8 +206,8 @@ export class RunWorker implements Worker {
           if (untilIdle && isIdle) return;
         } catch (error) {
           onWarning(error);
-          failingSince ??= performance.now();
-          if (untilIdle && performance.now() - failingSince > this.#options.patienceMs) throw error;
+          failingSince ??= clock.elapsed();
+          if (untilIdle && clock.elapsed() - failingSince > this.#options.patienceMs) throw error;
         }
         await this.#nextLook.rest(failingSince === undefined ? lookMs : restMs, () => this.#gone().length > 0);
       }
@@ -212,7 +215,8 @@ export class RunWorker implements Worker {
       unwatch();
       this.#stopping.abort(stopped());
       await Promise.all(this.#busy.values());
-      for (const timer of [heart, watchdog, secondLook, awake]) clearTimeout(timer);
+      for (const cancel of [stopHeart, stopWatchdog, cancelSecondLook, this.#letProcessEnd]) cancel?.();
+      this.#letProcessEnd = undefined;
       this.#nextLook.stop();
       await this.#leases.settle(); // a heartbeat after `leave` would register the worker again
       await queue.leave(this.#holder.worker).catch(onWarning);
@@ -220,8 +224,13 @@ export class RunWorker implements Worker {
   }
 
   #keepAlive(): void {
-    if (this.#field.keepsAlive || this.#busy.size > 0) this.#awake?.ref();
-    else this.#awake?.unref();
+    const { clock, keepsAlive } = this.#field;
+    if (keepsAlive || this.#busy.size > 0) {
+      this.#letProcessEnd ??= clock.every(longestTimerMs, () => {}, { keepsAlive: true });
+    } else {
+      this.#letProcessEnd?.();
+      this.#letProcessEnd = undefined;
+    }
   }
 
   #isEnding(): boolean {
@@ -241,7 +250,7 @@ export class RunWorker implements Worker {
     if (count <= 0) return false;
     const sessions = await this.#only();
     const isIdle = !(await this.#takeFree(count, sessions)) && this.#busy.size === 0 && this.#resting === 0;
-    const isTime = performance.now() - this.#sweptAt >= this.#options.pollMs;
+    const isTime = this.#field.clock.elapsed() - this.#sweptAt >= this.#options.pollMs;
     const stranded = (untilIdle ? isIdle : isTime)
       ? await this.#sweep(untilIdle ? 0 : this.#options.pollMs, sessions)
       : 0;
@@ -271,7 +280,7 @@ export class RunWorker implements Worker {
     const { workspace } = waits[0]!.caller;
     const sessions = waits.map(({ session }) => session);
     if (sessions.some((session) => this.#busy.has(sessionKeyName({ workspace, session })))) return;
-    const sentAt = performance.now();
+    const sentAt = this.#field.clock.elapsed();
     const { taken } = await this.#claim({ count: 1, workspace, sessions, limits: undefined });
     for (const work of taken) this.#hold(work, sentAt);
   }
@@ -293,7 +302,7 @@ export class RunWorker implements Worker {
 
   /** Claims sessions whose agent no worker has, and records in them that they wait for one. */
   async #sweep(strandedMs: number, sessions: readonly SessionId[] | undefined): Promise<number> {
-    this.#sweptAt = performance.now();
+    this.#sweptAt = this.#field.clock.elapsed();
     const { taken } = await this.#claim({ count: strandedCount, sessions, strandedMs });
     for (const work of taken) this.#hold(work, this.#sweptAt);
     return taken.length;
@@ -361,7 +370,7 @@ export class RunWorker implements Worker {
 
   /** Retries while the store is unreachable, because no other worker can claim the session before its lease expires. */
   async #giveBack(key: SessionKey, left: Left, inMs?: number): Promise<void> {
-    const { queue, onWarning } = this.#field;
+    const { queue, clock, onWarning } = this.#field;
     const { worker } = this.#holder;
     for (;;) {
       try {
@@ -374,7 +383,7 @@ export class RunWorker implements Worker {
       } catch (error) {
         onWarning(error);
         if (this.#stopping.signal.aborted) return;
-        await sleep(restMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
+        await clock.sleep(restMs, { signal: this.#stopping.signal });
       }
     }
     const wait = left.doneTo === undefined ? inMs : left.inMs;
@@ -385,7 +394,7 @@ export class RunWorker implements Worker {
   /** The worker is not idle, because a session that failed is due again soon. */
   #restFor(ms: number): void {
     this.#resting++;
-    setTimeout(() => this.#resting--, ms).unref();
+    this.#field.clock.after(ms, () => this.#resting--);
   }
 
   #presence(): Presence {

@@ -1,0 +1,54 @@
+/** Holds the core to time, timers and randomness that come through src/core/ports, so that it can be run by those of a test. */
+import { readFiles } from './read-files.ts';
+import { reportProblems } from './report-problems.ts';
+
+const ambient =
+  /\b(?:set(?:Timeout|Interval|Immediate)\b|Date\.now\b|new Date\(\)|performance\.now\b|AbortSignal\.timeout\b|Math\.random\b|getRandomValues\b|random(?:UUID|Bytes|Int)\b|node:timers\b|system(?:Clock|Timekeeper|Random)\b)/g;
+
+const ports = 'src/core/ports/';
+
+/** Folders and files that take them from the machine all the same, and why. */
+const exceptions: Readonly<Record<string, string>> = {
+  'src/core/files/disk/':
+    'works on real files, in a thread and beside other processes: it compares its time with theirs, and names must differ',
+  'src/core/bundles/scratch-file.ts': 'names a real file, which no other process may name',
+  'src/core/access/stored-key.ts': 'makes API keys, which nobody may foresee',
+  'src/core/vault/seal.ts': 'makes keys and nonces, which must never come again',
+  'src/core/webhooks/signing-secret.ts': 'makes secrets, which nobody may foresee',
+};
+
+const isBelow = (path: string, place: string): boolean =>
+  place.endsWith('/') ? path.startsWith(place) : path === place;
+const isSource = (path: string): boolean =>
+  path.startsWith('src/core/') && !path.startsWith(ports) && !path.endsWith('.test.ts');
+
+const linesOf = (text: string): readonly string[] => text.split('\n');
+
+export function findPortProblems(
+  files: ReadonlyMap<string, string>,
+  excepted: Readonly<Record<string, string>> = exceptions,
+): string[] {
+  const used = new Set<string>();
+  const problems: string[] = [];
+  for (const [path, text] of files) {
+    if (!isSource(path)) continue;
+    const exception = Object.keys(excepted).find((place) => isBelow(path, place));
+    for (const [index, line] of linesOf(text).entries()) {
+      for (const [found] of line.matchAll(ambient)) {
+        if (exception === undefined)
+          problems.push(`${path}:${index + 1} uses ${found}: take it from a port in ${ports}`);
+        else used.add(exception);
+      }
+    }
+  }
+  const unused = Object.keys(excepted).filter((place) => !used.has(place));
+  return [
+    ...problems,
+    ...unused.map((place) => `${place} is an exception of scripts/check-ports.ts that nothing needs`),
+  ];
+}
+
+if (import.meta.main) {
+  const files = readFiles('src/core/**/*.ts');
+  reportProblems('ports', 'the core takes time, timers and randomness from its ports', findPortProblems(files));
+}
