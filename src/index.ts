@@ -10,7 +10,6 @@ export type { TranscriptEntry, TranscriptOptions } from './core/context/transcri
 export type { ChangesOptions, SessionChange } from './core/engine/changes.ts';
 export type { EventsOptions } from './core/engine/events.ts';
 export type { DiffPlace, PlaceRef } from './core/engine/places.ts';
-export type { Preview } from './core/engine/preview.ts';
 export type { SnapshotPolicy } from './core/engine/session-folds.ts';
 export type { FileChange } from './core/files/changes.ts';
 export type { FileDiff } from './core/files/text-diff.ts';
@@ -30,6 +29,7 @@ export {
 } from './core/ports/tool.ts';
 export type { Approvals, PendingApproval } from './core/runs/approvals.ts';
 export type { Retry } from './core/runs/retry.ts';
+export type { AnswerPiece, EventPart, ProgressPiece, RunPart } from './core/runs/run-part.ts';
 export type { Run, RunResult } from './core/runs/runs.ts';
 export type { SendInput, SendOptions } from './core/runs/send.ts';
 export type { WaitingInput } from './core/runs/waiting-inputs.ts';

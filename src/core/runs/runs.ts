@@ -14,6 +14,8 @@ import { parseInput } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { cancelRun } from './cancel.ts';
+import type { RunPart } from './run-part.ts';
+import { streamRun } from './stream-run.ts';
 import { warnWhileUntaken } from './warn-untaken.ts';
 
 /** A run that is at work, or is to be. */
@@ -58,6 +60,11 @@ export interface Run {
   result(options?: z.input<typeof Waiting>): Promise<RunResult>;
   /** Waits until it has ended, however long it waits for people in between, and tells the outcome. */
   waitForEnd(options?: z.input<typeof Waiting>): Promise<RunResult>;
+  /**
+   * What it shows, part by part, until it ends: pieces of the answer as it is written, calls, results, what is asked of people, and the end
+   * with the result. It goes on across takeovers. `after` goes on behind the event of a part. A run that has ended is told once more.
+   */
+  stream(options?: z.input<typeof Following>): AsyncGenerator<RunPart, void, void>;
   /** Its events from the admission on, as they come, until it ends. `after` goes on from a seq. */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** Ends it at once, whoever is at work on it. */
@@ -124,6 +131,10 @@ export const runHandle = (scope: Scope, key: SessionKey, run: AdmittedRun): Run 
     events: (options = {}) => {
       const { after = 0, signal } = parseInput('the query', Following, options);
       return endAtOnce(signal, (ending) => eventsAfter(after, ending));
+    },
+    stream: (options = {}) => {
+      const { after = 0, signal } = parseInput('the query', Following, options);
+      return endAtOnce(signal, (ending) => streamRun(scope, key, run, after, ending));
     },
     status: async () => {
       for await (const standing of runStandings(scope, key, run)) return standing;

@@ -21,7 +21,6 @@ import { type ExecuteOptions, execute } from '../engine/execute.ts';
 import { leaveFolder } from '../engine/open-files.ts';
 import type { DiffPlace } from '../engine/places.ts';
 import { resolvePoint } from '../engine/points.ts';
-import type { Preview } from '../engine/preview.ts';
 import { keyOf, type Scope } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
@@ -112,8 +111,6 @@ export interface Session {
    * gives or throws reaches the loop in any case; what cannot be journaled of it goes to `onWarning`.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /** What is being written and done now, piece by piece, until the function that it gives is called. Of any worker on PostgreSQL; on SQLite, of workers in this process. */
-  previews(listener: (preview: Preview) => void): () => void;
   /** Sets what the session may use in all. A run that waits for its budget goes on. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** What it has used so far, and what it may use in all. */
@@ -262,7 +259,6 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
       await thenWork(limitSession(scope, key, parseInput('the limits', Limits, limits), reason));
     },
     usage: () => usageOf(scope, key),
-    previews: (listener) => scope.previews.listen(key, listener),
     update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),

@@ -26,7 +26,7 @@ async function* framesInto(made: { count: number; ended?: boolean }, signal: Abo
 
 test('[HTTP8] a source is read no further than a client that does not read leaves room for', async () => {
   const made = { count: 0 };
-  const response = start({ frames: (signal) => framesInto(made, signal) });
+  const response = start((signal) => framesInto(made, signal));
   const reader = response.body!.getReader();
   await reader.read();
   await turnOfLoop();
@@ -48,7 +48,7 @@ test('[HTTP8] beats do not get in the way of frames that wait for a client', asy
     beat = Promise.withResolvers();
     return true;
   };
-  const response = start({ frames }, { beatMs: 5, mayGoOn, onEnd: () => beat.resolve() });
+  const response = start(frames, { beatMs: 5, mayGoOn, onEnd: () => beat.resolve() });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -65,7 +65,7 @@ test('[HTTP8] a stream in which nothing happens is kept open by beats', async ()
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const response = start({ frames: silent }, { beatMs: 5 });
+  const response = start(silent, { beatMs: 5 });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   const read: (string | undefined)[] = [];
   while (read.length < 3) read.push((await reader.read()).value);
@@ -76,7 +76,7 @@ test('[HTTP8] a stream in which nothing happens is kept open by beats', async ()
 test('[HTTP8] a client that goes away ends the source and what watches over it', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
-  const response = start({ frames: (signal) => framesInto(made, signal) }, { onEnd: () => ended++ });
+  const response = start((signal) => framesInto(made, signal), { onEnd: () => ended++ });
   const reader = response.body!.getReader();
   await reader.read();
   await reader.cancel();
@@ -89,7 +89,7 @@ test('[HTTP9] a stream whose key does not count any more ends at the next beat',
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const response = start({ frames: silent }, { beatMs: 20, mayGoOn: async () => counts });
+  const response = start(silent, { beatMs: 20, mayGoOn: async () => counts });
   const reader = response.body!.getReader();
   await reader.read();
   counts = false;
@@ -100,20 +100,11 @@ test('[HTTP9] a stream whose key does not count any more ends at the next beat',
 });
 
 test('[HTTP8] frames have their id, event and data; what is shown and not kept has no id', async () => {
-  const frames = async function* (): AsyncGenerator<Frame> {
-    yield { id: '1', event: 'message.appended', data: { text: 'two\nlines' } };
-  };
-  let show: (preview: unknown) => void = () => {};
-  const response = start({
-    frames,
-    previews: (listener) => {
-      show = listener;
-      return () => {};
-    },
+  const response = start(async function* (): AsyncGenerator<Frame> {
+    yield { id: '1', event: 'message', data: { text: 'two\nlines' } };
+    yield { event: 'text', data: { text: 'as it is written' } };
   });
-  show({ text: 'as it is written' });
   const text = await response.text();
-  expect(text).toContain('id: 1\nevent: message.appended\ndata: {"text":"two\\nlines"}\n\n');
-  expect(text).toContain('event: preview\ndata: {"text":"as it is written"}\n\n');
-  expect(text).not.toMatch(/id: .*\nevent: preview/);
+  expect(text).toContain('id: 1\nevent: message\ndata: {"text":"two\\nlines"}\n\n');
+  expect(text).toContain('\n\nevent: text\ndata: {"text":"as it is written"}\n\n');
 });

@@ -16,7 +16,6 @@ export const parameterTexts: Readonly<Record<string, string>> = {
   mediaType: 'What kind of content it is; else what its name says.',
   mode: 'Who may read, write and execute it: three digits of base 8.',
   path: 'Of a file or folder, from the worktree on.',
-  previews: '`false`: without what is shown while it is written.',
   provenance: 'Only what has one of these; may be given several times.',
   quick: '`true`: the trees of files alone, not what the files hold.',
   run: 'Only of this run.',

@@ -42,13 +42,8 @@ export interface RouteCall<Params, Query, Body> {
   readonly events: (source: EventSource) => Response;
 }
 
-/** What a stream of events is made of. */
-export interface EventSource {
-  /** In their order, read only as fast as the client takes them. */
-  readonly frames: (signal: AbortSignal) => AsyncIterable<Frame>;
-  /** What is shown and not kept: told when there is room, and dropped when the client is too slow. */
-  readonly previews?: ((listener: (preview: unknown) => void) => () => void) | undefined;
-}
+/** What a stream of events is made of: frames in their order, read only as fast as the client takes them. */
+export type EventSource = (signal: AbortSignal) => AsyncIterable<Frame>;
 
 export interface Frame {
   readonly id?: string | undefined;

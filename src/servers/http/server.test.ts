@@ -233,7 +233,7 @@ test('[HTTP9] who waits while nobody can tell whether the key counts is told tha
 test('[HTTP10] stopping ends streams and lets requests under way come to their end', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
-  const frames = framesOf(await server.ask(`${session}/events?previews=false`));
+  const frames = framesOf(await server.ask(`${session}/events`));
   expect((await nextEvent(frames))?.event).toBe('session.opened');
   const underWay = httpRequest(`${server.server.url}${session}/files/content?path=late.txt`, {
     method: 'PUT',

@@ -38,7 +38,7 @@ export const workspaceRoutes = [
       if (after !== undefined && after > Date.now() + clockSkewMs) {
         throw new PerdureError('INVALID_INPUT', 'after is a time to come: give a time of change in ms since 1970');
       }
-      return events({ frames: (signal) => hints(runtime.changes({ after, signal }), after) });
+      return events((signal) => hints(runtime.changes({ after, signal }), after));
     },
   }),
   defineRoute({

@@ -1,0 +1,61 @@
+import { newDoorbell } from '../engine/doorbell.ts';
+import { readEvents } from '../engine/events.ts';
+import { refuseBeyond } from '../engine/points.ts';
+import type { Scope } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { RunPart } from './run-part.ts';
+import { RunParts } from './run-parts.ts';
+import type { AdmittedRun } from './runs.ts';
+import { warnWhileUntaken } from './warn-untaken.ts';
+
+/**
+ * The parts of a run until it ends. The log is read from the admission on, because only that tells which pieces are of this run; parts of
+ * events up to `after` are left out. The reader sets the pace: pieces that come meanwhile are joined.
+ */
+export async function* streamRun(
+  scope: Scope,
+  key: SessionKey,
+  { id, admittedAt }: AdmittedRun,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<RunPart, void, void> {
+  if (after >= admittedAt) refuseBeyond(key, after, await scope.folds.outline(key));
+  scope.needWorker(key);
+  const stopWarning = warnWhileUntaken(scope, key, id);
+  let isCaughtUp = after < admittedAt;
+  const parts = new RunParts(id);
+  const bell = newDoorbell();
+  const stopListening = scope.previews.listen(key, (preview) => {
+    parts.hear(preview);
+    bell.ring();
+  });
+  const events = readEvents(scope, key, { after: admittedAt - 1, follow: true, signal });
+  const heard = async () => {
+    await bell.rung();
+    return 'heard' as const;
+  };
+  try {
+    let step = events.next();
+    let hearing = heard();
+    for (;;) {
+      const next = await Promise.race([step, hearing]);
+      if (next === 'heard') {
+        hearing = heard();
+        if (isCaughtUp) yield* parts.pieces();
+        continue;
+      }
+      if (next.done) return;
+      const { seq } = next.value;
+      for (const part of parts.event(next.value)) if (seq > after) yield part;
+      if (parts.isOver) return;
+      step = events.next();
+      isCaughtUp ||= seq >= after;
+      if (isCaughtUp) yield* parts.pieces();
+    }
+  } finally {
+    stopWarning();
+    stopListening();
+    bell.ring(); // nobody waits for it any more
+    await events.return();
+  }
+}
