@@ -15,8 +15,8 @@ await using runtime = await openRuntime({ store, agents: [greeter] });
 
 const session = await runtime.sessions.open({ agent: greeter, title: 'Hello' });
 const run = await session.send('Hello!'); // on disk when this returns
-const { output } = await run.result();
-console.log(`The agent says: ${output}\n`);
+const result = await run.result();
+if (result.status === 'succeeded') console.log(`The agent says: ${result.output}\n`);
 
 console.log('The log:');
 for await (const { seq, turn, type, actor } of session.events()) {

@@ -49,8 +49,9 @@ for await (const part of run.stream()) {
   if (model !== mender) break;
   await session.approve(part.approval);
 }
-const { status, output, reason } = await run.result();
-console.log(`\n${status}: ${output ?? reason}\n`);
+const result = await run.result();
+if (result.status === 'succeeded') console.log(`\nsucceeded: ${result.output}\n`);
+if (result.status === 'waiting') console.log(`\nwaiting: ${result.reason}\n`);
 
 for (const { what, why } of Object.values((await session.state()).decisions))
   console.log(`Decided: ${what}, for ${why}`);

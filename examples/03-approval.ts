@@ -32,8 +32,9 @@ const askAsBob = async () => {
   const { sessions } = runtime.as({ workspace: 'local', member: 'bob' });
   const session = await sessions.open({ agent: releaser });
   const run = await session.send('Release 1.4.2');
-  const { status, waitingFor } = await run.result();
-  console.log(`Bob's run is ${status} for an ${waitingFor}. His runtime is closed.`);
+  const result = await run.result();
+  if (result.status !== 'waiting') throw new Error(`expected it to wait; it is ${result.status}`);
+  console.log(`Bob's run is waiting for an ${result.waitingFor}. His runtime is closed.`);
   return { session: session.id, run: run.id };
 };
 
@@ -53,8 +54,8 @@ await answerAsAnn();
 
 await using runtime = await open();
 const session = await runtime.sessions.get(asked.session);
-const { status, output } = await (await session.run(asked.run)).result();
-console.log(`A third runtime goes on: ${status}. "${output}"`);
+const result = await (await session.run(asked.run)).result();
+if (result.status === 'succeeded') console.log(`A third runtime goes on: succeeded. "${result.output}"`);
 for await (const { seq, type, actor } of session.events()) {
   if (/^(approval|tool)/.test(type)) console.log(`  ${String(seq).padStart(2)}  ${type.padEnd(18)}  ${actor}`);
 }

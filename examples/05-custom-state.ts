@@ -15,7 +15,7 @@ await using folder = await mkdtempDisposable(join(tmpdir(), 'perdure-custom-stat
 const store = process.env.PERDURE_STORE ?? `sqlite:${join(folder.path, 'perdure.db')}`;
 await using runtime = await openRuntime({ store, agents: [shop] });
 const session = await runtime.sessions.open({ agent: shop });
-const order = async () => Order.parse((await session.state()).own);
+const order = async () => (await session.state()).own; // has the type of the schema, and so has `own` in a commit
 
 await session.append({ role: 'user', content: 'Two bells, please.' });
 await session.commit(

@@ -36,10 +36,10 @@ const tell = async () => {
   const steps = Object.keys((await session.state()).plan).length;
   console.log(`  ${spent.tokens} of ${limits.tokens} tokens, ${steps} of 3 steps`);
 };
-console.log(`${before.status} for ${before.waitingFor}: ${before.reason}`);
+if (before.status === 'waiting') console.log(`waiting for ${before.waitingFor}: ${before.reason}`);
 await tell();
 
 await session.limit({ tokens: 5000 }, { reason: 'the shelf is worth it' }); // in a terminal: perdure limit
 const after = await run.waitForEnd();
-console.log(`${after.status}: ${after.output}`);
+if (after.status === 'succeeded') console.log(`succeeded: ${after.output}`);
 await tell();

@@ -29,15 +29,14 @@ export {
 } from './core/ports/tool.ts';
 export type { Approvals, PendingApproval } from './core/runs/approvals.ts';
 export type { Retry } from './core/runs/retry.ts';
-export type { AnswerPiece, EventPart, ProgressPiece, RunPart } from './core/runs/run-part.ts';
-export type { Run, RunResult } from './core/runs/runs.ts';
+export type { Run } from './core/runs/runs.ts';
 export type { SendInput, SendOptions } from './core/runs/send.ts';
 export type { WaitingInput } from './core/runs/waiting-inputs.ts';
 export type { WorkerOptions } from './core/runs/worker-options.ts';
 export type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
-export type { Session } from './core/runtime/session.ts';
+export type { Session, SessionOf } from './core/runtime/session.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/runtime/sessions.ts';
-export { type Agent, type AgentDefinition, defineAgent } from './core/session/agent.ts';
+export { type Agent, type AgentDefinition, defineAgent, type OutputOf, type OwnOf } from './core/session/agent.ts';
 export type { Summarize } from './core/session/context/compaction.ts';
 export type { Context } from './core/session/context/context.ts';
 export type { Artifact } from './core/session/files-fold.ts';
@@ -92,8 +91,19 @@ export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
 export type { Point } from './schema/point.ts';
 export type { RunFailureCode } from './schema/run-failure-catalog.ts';
+export type { AnswerPiece, EventPart, ProgressPiece, RunPart } from './schema/run-part.ts';
+export type {
+  CancelledRun,
+  EndedRun,
+  FailedRun,
+  PausedRun,
+  RunResult,
+  RunUnderWay,
+  SucceededRun,
+  WaitingRun,
+} from './schema/run-result.ts';
 export type { SecretInfo } from './schema/secret-info.ts';
-export type { PatchOperation, Provenance, State } from './schema/state.ts';
+export type { OwnState, PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
 export type { Delivery, DeliveryAttempt, Webhook, WebhookEvent, WebhookMessage } from './schema/webhook.ts';
 export { defineTool, type ToolDefinition, type ToolRetry } from './tools/define-tool.ts';

@@ -5,7 +5,7 @@ import { defaultBy } from '../../src/core/state/commit.ts';
 import { defaultOutputTokens } from '../../src/core/worker/model-step.ts';
 import { Priority } from '../../src/schema/description.ts';
 import { memberRoles } from '../../src/schema/member-roles.ts';
-import { inputPolicies, Limits } from '../../src/schema/run.ts';
+import { inputPolicies, Limits, runEnds, waitReasons } from '../../src/schema/run.ts';
 import { Provenance } from '../../src/schema/state.ts';
 import { defaultPriority } from '../../src/stores/queue/work-entry.ts';
 import { toolDefaults } from '../../src/tools/define-tool.ts';
@@ -25,6 +25,9 @@ const plainNames: readonly (readonly [name: RegExp, text: string])[] = [
   [/\bSecretName\b/g, 'string'],
   [/\bApproval<Input>/g, readAlias(source('src/tools/define-tool.ts'), 'Approval')],
   [/\bEffects\b/g, readAlias(source('src/core/ports/tool.ts'), 'Effects')],
+  [/\bCheckingSchema<Own, Parsed>/g, 'StandardSchemaV1<Own>'],
+  [/\bExclude<WaitReason, 'model'>/g, choice(waitReasons.filter((reason) => reason !== 'model'))],
+  [/^A$/, 'Agent'],
   [/\bInputPolicy\b/g, choice(inputPolicies)],
   [/\bPriority\b/g, choice(Priority.options)],
   [/\bProvenance\b/g, choice(Provenance.options)],
@@ -41,6 +44,18 @@ interface Definition extends Group {
   /** The type that it tells. */
   readonly type?: string;
 }
+
+const runResultFile = 'src/schema/run-result.ts';
+const ofStatus = (name: string, status: string): readonly Member[] =>
+  told(runResultFile, name).map((member) => ({ ...member, about: `Of one that ${status}. ${member.about}` }));
+const runResult = [
+  ...told(runResultFile, 'RunFields').map((member) =>
+    member.name === 'status' ? { ...member, type: choice([...runEnds, 'waiting', 'paused']) } : member,
+  ),
+  ...ofStatus('SucceededRun', 'succeeded'),
+  ...ofStatus('FailedRun', 'failed'),
+  ...ofStatus('WaitingRun', 'waits'),
+];
 
 const definitions: readonly Definition[] = [
   {
@@ -140,9 +155,9 @@ const definitions: readonly Definition[] = [
   {
     title: 'run.result',
     about:
-      'What `run.result()` gives when the run has ended, waits for somebody or is paused, and `run.waitForEnd()` when it has ended.',
+      'What `run.result()` gives when the run has ended, waits for somebody or is paused, and `run.waitForEnd()` when it has ended. It is a union by `status`: what only one status has can be read behind a check of it.',
     type: 'RunResult',
-    members: told('src/core/runs/runs.ts', 'RunResult'),
+    members: runResult,
   },
   {
     title: 'session.fork',

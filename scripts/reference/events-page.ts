@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { currentVersion, type EventType, eventDefinitions, eventHeader } from '../../src/schema/event.ts';
 import { type EventEntry, eventCatalog } from '../../src/schema/event-catalog.ts';
 import { anchorOf, code, linkTo, table } from '../markdown.ts';
@@ -47,6 +47,20 @@ const fieldsOf = (shape: z.ZodRawShape, texts: Readonly<Record<string, string>>)
     about: texts[name] ?? '',
   }));
 
+/** Of a union, the fields of all its members: those that only some have are optional. */
+const shapeOf = (payload: z.ZodObject | z.ZodDiscriminatedUnion<readonly z.ZodObject[]>): z.ZodRawShape => {
+  if ('shape' in payload) return payload.shape;
+  const shapes = payload.options.map(({ shape }) => shape as Readonly<Record<string, z.ZodType>>);
+  const names = new Set(shapes.flatMap((shape) => Object.keys(shape)));
+  return Object.fromEntries(
+    [...names].map((name) => {
+      const types = shapes.flatMap((shape) => shape[name] ?? []);
+      const type = z.union(types);
+      return [name, types.length < shapes.length ? type.optional() : type];
+    }),
+  );
+};
+
 const isLong = ({ schema }: Field): boolean => shapeText(schema).length > maxTypeChars;
 
 const fieldRows = (fields: readonly Field[]): readonly (readonly string[])[] =>
@@ -80,7 +94,7 @@ const section = (type: EventType): readonly string[] => {
     '',
     `Version ${currentVersion(type)}, a ${kind}, written ${writers[writer]}.`,
     '',
-    ...fieldLines(fieldsOf(eventDefinitions[type].payload.shape, fields)),
+    ...fieldLines(fieldsOf(shapeOf(eventDefinitions[type].payload), fields)),
     ...(Object.keys(example).length > 0 ? ['', '```json', exampleText(example), '```'] : []),
   ];
 };

@@ -1,20 +1,20 @@
 import { endAtOnce } from '../core/engine/end-at-once.ts';
-import type { AnswerPiece, RunPart } from '../core/runs/run-part.ts';
-import type { Run, RunResult, RunUnderWay } from '../core/runs/runs.ts';
+import type { Run } from '../core/runs/runs.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
-import { runEnds } from '../schema/run.ts';
+import type { Json } from '../schema/json.ts';
+import type { AnswerPiece, RunPart } from '../schema/run-part.ts';
+import { hasEnded, isAtRest, type RunResult, type RunUnderWay } from '../schema/run-result.ts';
 import { path } from './address.ts';
 import { dataOf, eventIn, followEvents } from './events.ts';
 import { follow } from './follow.ts';
 import { freshKey, type Transport } from './transport.ts';
 
-type Standing = RunResult | RunUnderWay;
+type Standing = RunResult<Json> | RunUnderWay;
 
 /** After which a run may stand otherwise. */
 const mayChange = ({ type }: SessionEvent): boolean => /^(?:run|child|session)\./.test(type);
-const isEnd = ({ status }: Standing): boolean => runEnds.some((end) => end === status);
 
 async function* eventsOfRun(
   transport: Transport,
@@ -34,7 +34,7 @@ class UnseenPieces {
   #message: string | undefined;
   readonly #ends = new Map<AnswerPiece['type'], number>();
 
-  of(part: RunPart): RunPart | undefined {
+  of(part: RunPart<Json>): RunPart<Json> | undefined {
     if (!('offset' in part)) return part;
     const { message, type, offset, text } = part;
     if (message !== this.#message) this.#ends.clear();
@@ -51,31 +51,34 @@ async function* partsOfRun(
   at: string,
   after: number | undefined,
   signal: AbortSignal,
-): AsyncGenerator<RunPart, void, void> {
+): AsyncGenerator<RunPart<Json>, void, void> {
   const unseen = new UnseenPieces();
   for await (const frame of follow(transport, `${at}/stream`, { query: { after }, signal })) {
     if (frame.event === 'over') return;
-    const part = unseen.of(dataOf<RunPart>(frame));
+    const part = unseen.of(dataOf<RunPart<Json>>(frame));
     if (part) yield part;
   }
 }
 
-export const runAfar = (transport: Transport, session: SessionId, id: RunId): Run => {
+export const runAfar = (transport: Transport, session: SessionId, id: RunId): Run<Json> => {
   const inSession = path`/v1/sessions/${session}`;
   const at = path`/v1/sessions/${session}/runs/${id}`;
   const look = (signal?: AbortSignal): Promise<Standing> =>
     transport.json<Standing>(at, { isPatient: signal !== undefined, signal });
 
   /** Looked at again after whatever may have changed it. */
-  const whenRested = async (isRest: (standing: Standing) => boolean, given?: AbortSignal): Promise<RunResult> => {
+  const until = async <Wanted extends Standing>(
+    isWanted: (standing: Standing) => standing is Wanted,
+    given?: AbortSignal,
+  ): Promise<Wanted> => {
     const signal = given ?? new AbortController().signal;
     try {
       const { seq } = await transport.json<{ readonly seq: number }>(inSession, { isPatient: true, signal });
       const now = await look(signal);
-      if (isRest(now)) return now as RunResult;
+      if (isWanted(now)) return now;
       for await (const event of followEvents(transport, inSession, { after: seq, signal })) {
         const then = mayChange(event) ? await look(signal) : now;
-        if (isRest(then)) return then as RunResult;
+        if (isWanted(then)) return then;
       }
     } catch (error) {
       if (!signal.aborted) throw error;
@@ -88,8 +91,8 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
     events: ({ after, signal } = {}) => endAtOnce(signal, (ending) => eventsOfRun(transport, at, after, ending)),
     stream: ({ after, signal } = {}) => endAtOnce(signal, (ending) => partsOfRun(transport, at, after, ending)),
     status: () => look(),
-    result: ({ signal } = {}) => whenRested(({ status }) => status !== 'running', signal),
-    waitForEnd: ({ signal } = {}) => whenRested(isEnd, signal),
+    result: ({ signal } = {}) => until(isAtRest, signal),
+    waitForEnd: ({ signal } = {}) => until(hasEnded, signal),
     cancel: () => transport.done(`${at}/cancel`, { method: 'POST', body: {}, idempotencyKey: freshKey() }),
   };
 };

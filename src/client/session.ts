@@ -1,10 +1,13 @@
 import type { Retry } from '../core/runs/retry.ts';
 import type { Session } from '../core/runtime/session.ts';
+import type { Agent, OutputOf, OwnOf } from '../core/session/agent.ts';
 import type { Reversal } from '../core/sessions/revert.ts';
 import type { Rewind } from '../core/sessions/rewind.ts';
 import type { CommitRecord } from '../core/state/commits.ts';
 import type { Replay, ReplayOptions } from '../core/worker/replay.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
+import type { Json } from '../schema/json.ts';
+import type { OwnState } from '../schema/state.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 import { path, placeText, pointText } from './address.ts';
 import { type AgentRef, agentRef } from './agent-ref.ts';
@@ -19,19 +22,23 @@ import { freshKey, type Transport } from './transport.ts';
 import { watchCommits } from './watch.ts';
 
 /** A session of a server, with the verbs of the library's own. */
-export interface ClientSession extends Omit<Session, 'bind' | 'fork' | 'replay'> {
-  bind(agent: AgentRef): Promise<void>;
-  fork(options?: Parameters<Session['fork']>[0]): Promise<ClientSession>;
+export interface ClientSession<Own = Record<string, unknown>, Output = unknown>
+  extends Omit<Session<Own, Output>, 'bind' | 'fork' | 'replay'> {
+  bind<A extends Agent = Agent>(agent: A | AgentRef): Promise<ClientSessionOf<A>>;
+  fork(options?: Parameters<Session['fork']>[0]): Promise<ClientSession<Own, Output>>;
   /** A model by its name. */
   replay(options: Omit<ReplayOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<Replay>;
 }
+
+/** A session of an agent, which the server holds: only its types are needed here. */
+export type ClientSessionOf<A extends Agent> = ClientSession<OwnOf<A>, OutputOf<A>>;
 
 const namedModel = (model: unknown): unknown => {
   if (model === undefined || typeof model === 'string') return model;
   throw notFromAfar('replay with a model of this process', 'name one that the server has, such as anthropic/…');
 };
 
-export const sessionAfar = (transport: Transport, id: SessionId): ClientSession => {
+export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<OwnState, Json> => {
   const at = path`/v1/sessions/${id}`;
   const run = (run: RunId) => runAfar(transport, id, run);
   const post = <T>(to: string, body: unknown = {}, idempotencyKey: string = freshKey()): Promise<T> =>
@@ -106,7 +113,10 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     adopt: (branch, options) =>
       post(`${at}/adopt`, { branch: typeof branch === 'string' ? branch : branch.id, ...options }),
     diff: async (from, to) => transport.json(`${at}/diff`, { query: { from: placeText(from), to: placeText(to) } }),
-    bind: async (agent) => move(`${at}/bind`, agentRef(agent)),
+    bind: async <A extends Agent>(agent: A | AgentRef) => {
+      await move(`${at}/bind`, agentRef(agent));
+      return sessionAfar(transport, id) as ClientSessionOf<A>;
+    },
     pin: (fact) => pin(fact, 'PUT'),
     unpin: (fact) => pin(fact, 'DELETE'),
     compact: async ({ keepTurns, summarize } = {}) => {
@@ -119,7 +129,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession 
     track: () => {
       throw notFromAfar('track', 'it journals calls where the store is; append what your loop says and does');
     },
-    retry: async (options): Promise<Retry> => {
+    retry: async (options): Promise<Retry<Json>> => {
       const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(
         `${at}/retry`,
         options,

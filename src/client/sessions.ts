@@ -1,6 +1,7 @@
 import type { ImportOptions } from '../core/bundles/import-options.ts';
 import type { Imported } from '../core/ports/store.ts';
 import type { Sessions } from '../core/runtime/sessions.ts';
+import type { Agent } from '../core/session/agent.ts';
 import type { OpenOptions } from '../core/sessions/open-session.ts';
 import { SessionId } from '../schema/ids.ts';
 import { parseInput } from '../schema/parse-input.ts';
@@ -10,18 +11,24 @@ import { type AgentRef, agentRef } from './agent-ref.ts';
 import { filterQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
 import { notFromAfar } from './not-from-afar.ts';
-import { type ClientSession, sessionAfar } from './session.ts';
+import { type ClientSessionOf, sessionAfar } from './session.ts';
 import { freshKey, type Transport } from './transport.ts';
 
+export interface ClientOpenOptions<A extends Agent = Agent> extends Omit<OpenOptions, 'agent'> {
+  readonly agent?: A | AgentRef | undefined;
+}
+
 export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'> {
-  open(options?: Omit<OpenOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<ClientSession>;
-  get(id: string): Promise<ClientSession>;
+  /** `open<typeof agent>({ agent: 'NAME' })` has the types of an agent without its code; so has `open({ agent })` with it. */
+  open<A extends Agent = Agent>(options?: ClientOpenOptions<A>): Promise<ClientSessionOf<A>>;
+  /** `get<typeof agent>(id)` has the types of the agent that the session is bound to. */
+  get<A extends Agent = Agent>(id: string): Promise<ClientSessionOf<A>>;
   /** Its limits are the server's. */
   import(bundle: AsyncIterable<Uint8Array>, options?: Pick<ImportOptions, 'signal'>): Promise<Imported>;
 }
 
 export const sessionsAfar = (transport: Transport): ClientSessions => ({
-  open: async ({ agent, carryFrom, files, ...about } = {}) => {
+  open: async <A extends Agent>({ agent, carryFrom, files, ...about }: ClientOpenOptions<A> = {}) => {
     if (files) throw notFromAfar('open({ files })', 'open it, and write its files with session.files.write');
     const body = {
       ...about,
@@ -29,12 +36,13 @@ export const sessionsAfar = (transport: Transport): ClientSessions => ({
       carryFrom: typeof carryFrom === 'object' ? carryFrom.id : carryFrom,
     };
     const asked = { method: 'POST', body, idempotencyKey: freshKey() } as const;
-    return sessionAfar(transport, (await transport.json<SessionSummary>('/v1/sessions', asked)).id);
+    const { id } = await transport.json<SessionSummary>('/v1/sessions', asked);
+    return sessionAfar(transport, id) as ClientSessionOf<A>;
   },
-  get: async (id) => {
+  get: async <A extends Agent>(id: string) => {
     const session = parseInput('the session id', SessionId, id);
     await transport.json(path`/v1/sessions/${session}`);
-    return sessionAfar(transport, session);
+    return sessionAfar(transport, session) as ClientSessionOf<A>;
   },
   list: (query) => transport.json('/v1/sessions', { query: { ...query } }),
   usage: (query) => transport.json('/v1/usage', { query: { ...query } }),

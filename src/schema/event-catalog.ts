@@ -1,5 +1,8 @@
 import type { EventType, PayloadOf } from './event.ts';
 
+/** The keys of every member of a union; `keyof` gives only those that all members share. */
+type KeysOfUnion<T> = T extends unknown ? keyof T : never;
+
 /** What an event is about, for somebody who reads a log. Nothing imports this at run time but documents. */
 export interface EventEntry<T extends EventType> {
   readonly about: string;
@@ -7,7 +10,7 @@ export interface EventEntry<T extends EventType> {
   readonly kind: 'fact' | 'decision';
   /** Who appends it: who holds the epoch or takes it, somebody outside, or either. */
   readonly writer: 'run' | 'outside' | 'either';
-  readonly fields: { readonly [Field in keyof PayloadOf<T>]-?: string };
+  readonly fields: { readonly [Field in KeysOfUnion<PayloadOf<T>>]: string };
   /** A payload, as the newest version has it. */
   readonly example: Readonly<Record<string, unknown>>;
 }

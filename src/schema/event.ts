@@ -7,7 +7,7 @@ import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
-import { Caller, Limits, modelFailures, runEnds, Usage, waitReasons } from './run.ts';
+import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
 /** The upcaster from version n to n + 1 stands at index n - 1; the schema is that of the newest version. */
@@ -198,11 +198,14 @@ export const eventDefinitions = {
     }),
   ),
   'run.ended': event(
-    z.strictObject({
-      status: z.enum(runEnds),
-      output: Json.optional(),
-      error: z.strictObject({ code: Text.max(100), message: Text }).optional(),
-    }),
+    z.discriminatedUnion('status', [
+      z.strictObject({ status: z.literal('succeeded'), output: Json }),
+      z.strictObject({
+        status: z.literal('failed'),
+        error: z.strictObject({ code: Text.max(100), message: Text }),
+      }),
+      z.strictObject({ status: z.literal('cancelled') }),
+    ]),
   ),
   /** Durable before the model is asked. */
   'model.called': event(

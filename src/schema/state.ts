@@ -66,9 +66,12 @@ export const collections = Object.keys(ledgerEntries) as readonly Collection[];
 
 type Ledger = { readonly [C in Collection]: Readonly<Record<string, z.infer<(typeof ledgerEntries)[C]>>> };
 
+/** The agent's own part where its schema is not known. */
+export type OwnState = Record<string, Json>;
+
 /** The typed state of a session: the ledger, and under `own` the part that its agent defines. */
-export interface State extends Ledger {
-  readonly own: Readonly<Record<string, Json>>;
+export interface State<Own = OwnState> extends Ledger {
+  readonly own: Readonly<Own>;
 }
 
 export const emptyState: State = deepFreeze({

@@ -27,8 +27,9 @@ export const subagent = (
     usesFiles: false,
     timeoutMs: about.timeoutMs ?? subagentDefaults.timeoutMs,
     execute: async ({ task }, context) => {
-      const { status, output, error, session } = await context.delegate(agent, task);
-      if (status === 'succeeded') return { session, output };
-      throw new ToolFailure(`${agent.name} ${status} in ${session}${error ? `: ${error.message}` : ''}`);
+      const { session, ...end } = await context.delegate(agent, task);
+      if (end.status === 'succeeded') return { session, output: end.output };
+      const why = end.status === 'failed' ? `: ${end.error.message}` : '';
+      throw new ToolFailure(`${agent.name} ${end.status} in ${session}${why}`);
     },
   });

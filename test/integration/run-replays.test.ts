@@ -54,7 +54,7 @@ test('[REPLAY1] denials, answers, invalid inputs and calls side by side are no d
   await run.result();
   const [approval] = await runtime.approvals.list();
   await session.deny(approval!.id, 'no');
-  expect((await run.result()).waitingFor).toBe('question');
+  expect(await run.result()).toMatchObject({ waitingFor: 'question' });
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'That one');
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });

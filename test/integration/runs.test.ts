@@ -156,7 +156,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const runs = [await session.send('1'), await session.send('2'), await session.send('3')];
     await runtime.worker().start();
     const results = await Promise.all(runs.map((run) => run.result()));
-    expect(results.map(({ output }) => output)).toEqual(['one', 'two', 'three']);
+    expect(results).toMatchObject([{ output: 'one' }, { output: 'two' }, { output: 'three' }]);
     expect((await session.transcript()).map(({ turn }) => turn)).toEqual([1, 1, 2, 2, 3, 3]);
   });
 
@@ -192,7 +192,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await run.result();
     const requested = (await Array.fromAsync(session.events())).find(({ type }) => type === 'approval.requested');
     await session.deny((requested as SessionEvent<'approval.requested'>).payload.approval, 'not today');
-    expect((await run.result()).output).toBe('I leave it.');
+    expect(await run.result()).toMatchObject({ output: 'I leave it.' });
   });
 
   test('[RUN4] a cancel stops at once and leaves every call with a result', async () => {
@@ -215,7 +215,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'question' });
     const asked = (await Array.fromAsync(session.events())).find(({ type }) => type === 'question.asked');
     await session.answer((asked as SessionEvent<'question.asked'>).payload.callId, '8080');
-    expect((await run.result()).output).toBe('Port 8080 it is.');
+    expect(await run.result()).toMatchObject({ output: 'Port 8080 it is.' });
   });
 
   test('[RUN6] a worker that is gone is replaced: an interrupted call of once is told as unknown', async () => {
@@ -281,7 +281,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const steered = await session.send('faster', { policy: 'steer' });
     const asked = (await Array.fromAsync(session.events())).find(({ type }) => type === 'question.asked');
     await session.answer((asked as SessionEvent<'question.asked'>).payload.callId, 'y');
-    expect((await run.result()).output).toBe('Faster, then.');
+    expect(await run.result()).toMatchObject({ output: 'Faster, then.' });
     expect(await steered.result()).toMatchObject({ output: 'Faster, then.' });
     expect((await session.transcript()).at(-1)!.turn).toBe(1);
   });
@@ -339,7 +339,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const { approval } = (requested as SessionEvent<'approval.requested'>).payload;
     await expect(session.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_FORBIDDEN' });
     await expect(session.approve('apr_nonsense')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-    expect((await run.waitForEnd()).output).toBe('Nobody came.');
+    expect(await run.waitForEnd()).toMatchObject({ output: 'Nobody came.' });
     const other = await as('ann').sessions.get(session.id);
     await expect(other.approve(approval)).rejects.toMatchObject({ code: 'APPROVAL_NOT_FOUND' });
     expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);
@@ -431,7 +431,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await session.pause({ withinMs: 50 });
     expect(await run.result()).toMatchObject({ status: 'paused' });
     await session.resume();
-    expect((await run.result()).output).toBe('It was cut off.');
+    expect(await run.result()).toMatchObject({ output: 'It was cut off.' });
   });
 
   test('[APPR1] what waits for an approval is listed and answered across the workspace', async () => {

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Model, ModelDelta, ModelRequest } from '../../src/core/ports/model.ts';
 import {
+  type AgentDefinition,
   defineAgent,
   defineScript,
   defineTool,
@@ -313,7 +314,7 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
   }, 60_000);
 });
 
-const start = async (agent: Parameters<typeof defineAgent>[0]) => {
+const start = async (agent: AgentDefinition) => {
   const place = await newStorePlace('sqlite');
   undo.push(place.remove);
   const data = await newData();

@@ -7,7 +7,7 @@ import { decodeEvent } from '../../src/core/session/events/event-codec.ts';
 import { fold, type SessionFold } from '../../src/core/session/fold.ts';
 import { applyDelta } from '../../src/core/session/state/state-change.ts';
 import { summarize } from '../../src/core/session/summary.ts';
-import { defineAgent, openRuntime, type Runtime, type Session, type State } from '../../src/index.ts';
+import { defineAgent, type OwnState, openRuntime, type Runtime, type Session, type State } from '../../src/index.ts';
 import { type Provenance, provenances } from '../../src/schema/state.ts';
 import { openPostgresStore } from '../../src/stores/postgres/index.ts';
 import { openSqliteStore } from '../../src/stores/sqlite/index.ts';
@@ -20,7 +20,7 @@ const openStore: Record<StoreKind, (address: string) => Promise<Store>> = {
 
 /** What a person would keep in mind: the messages they see, and what they saw after each event of the log. */
 interface Model {
-  readonly session: Session;
+  readonly session: Session<OwnState>;
   seen: readonly string[];
   readonly after: Map<number, readonly string[]>;
   readonly states: Map<number, State>;
@@ -78,7 +78,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
 );
 
-const textsOf = async (session: Session, seq?: number): Promise<string[]> =>
+const textsOf = async (session: Session<OwnState>, seq?: number): Promise<string[]> =>
   (await session.transcript(seq === undefined ? {} : { at: { seq } })).flatMap(({ message }) =>
     message.content.map((part) => ('text' in part ? part.text : part.type)),
   );
@@ -98,7 +98,7 @@ const mayFail = async (code: string, work: Promise<unknown>): Promise<string | u
 
 const withoutCounters = ({ toolsUsed: _, ...rest }: State): Omit<State, 'toolsUsed'> => plain(rest);
 
-const revertSome = async (session: Session, which: number): Promise<void> => {
+const revertSome = async (session: Session<OwnState>, which: number): Promise<void> => {
   const commits = await session.commits();
   const commit = commits[which % (commits.length || 1)];
   if (!commit) return;
@@ -139,7 +139,8 @@ const changeState = async (each: StateStep, { session }: Model, others: readonly
       });
       return;
     case 'bind':
-      return session.bind(agents[each.which % agents.length]!);
+      await session.bind(agents[each.which % agents.length]!);
+      return;
     case 'compact':
       await session.compact({ keepTurns: 1 });
   }
@@ -202,7 +203,7 @@ describe.each(storeKinds)('random sessions on %s', (kind) => {
     let runtime = await start();
     const models: { id: string; model: Model }[] = [];
     const scoped = () => runtime.as({ workspace, member: 'ann' }).sessions;
-    const add = (session: Session, from: Pick<Model, 'seen' | 'after' | 'states'>, seq: number) => {
+    const add = (session: Session<OwnState>, from: Pick<Model, 'seen' | 'after' | 'states'>, seq: number) => {
       const after = new Map([...from.after].filter(([each]) => each < seq));
       after.set(seq, from.seen);
       const states = new Map([...from.states].filter(([each]) => each < seq));

@@ -240,8 +240,48 @@ describe('its types are whole and strict', () => {
     // @ts-expect-error a store is an address or a store
     export const wrong = openRuntime({ store: 1 });`;
 
+  /** The types of an agent reach its sessions, runs and clients through the declarations that are packed. */
+  const agentProgram = `
+    import { type Agent, defineAgent, defineTool, type Runtime, type Session } from 'perdure';
+    import type { Client } from 'perdure/client';
+    import { z } from 'zod';
+    const shop = defineAgent({
+      name: 'shop',
+      version: 1,
+      state: z.object({ status: z.enum(['draft', 'placed']), note: z.string().optional() }),
+      initial: { status: 'draft' },
+      output: z.object({ count: z.string().transform(Number) }),
+      tools: [defineTool({ name: 'add', input: z.object({ count: z.number() }), execute: ({ count }) => count + 1 })],
+    });
+    export const agents: readonly Agent[] = [shop];
+    // @ts-expect-error a state schema has no default
+    export const wrong = defineAgent({ name: 'shop', version: 1, state: z.object({ port: z.number().default(80) }) });
+    export const play = async (runtime: Runtime, client: Client, log: (session: Session) => void): Promise<number> => {
+      const session = await runtime.sessions.open({ agent: shop });
+      log(session);
+      const fork = await (await runtime.sessions.get<typeof shop>(session.id)).fork();
+      const status: 'draft' | 'placed' = (await fork.state()).own.status;
+      await fork.commit(({ own }) => {
+        own.status = 'placed';
+        // @ts-expect-error 'lost' is no status
+        own.status = 'lost';
+      });
+      const afar = await client.sessions.open<typeof shop>({ agent: 'shop' });
+      const result = await (await afar.send(status)).result();
+      // @ts-expect-error only a run that succeeded has an output
+      result.output;
+      if (result.status === 'failed') return result.error.code.length;
+      return result.status === 'succeeded' ? result.output.count : 0;
+    };`;
+
   beforeAll(() => {
     for (const name of ['@types/node', ...peers]) link(name);
+  });
+
+  test.each(Object.entries(resolutions))('for %s, of an agent and all that it is used for', async (_, options) => {
+    const program = write('agent-program.ts', agentProgram);
+    const check = run('node', tsc, ...strict, ...options, '--lib', 'es2022', '--types', 'node', program);
+    expect(await check.catch(({ stdout }) => stdout)).toBe('');
   });
 
   test.each(Object.entries(resolutions))('for %s, of every part', async (_, options) => {

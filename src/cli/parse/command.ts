@@ -7,6 +7,7 @@ import type { Sessions } from '../../core/runtime/sessions.ts';
 import type { Worker, WorkerOptions } from '../../core/runtime/workers.ts';
 import type { Runtime, RuntimeOptions } from '../../runtime.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import type { OwnState } from '../../schema/state.ts';
 import type { Status } from '../../schema/statuses.ts';
 import type { Config } from '../config/config.ts';
 import type { Person } from '../runs/person.ts';
@@ -127,7 +128,7 @@ export interface Context {
   readonly commandText: (...words: readonly string[]) => string;
   /** The session that an argument names: whole, by its beginning or end, or `-` for the most recent, without archived ones or of `lastOf`. */
   readonly sessionId: (named: string, lastOf?: readonly Status[]) => Promise<SessionId>;
-  readonly session: (named: string, lastOf?: readonly Status[]) => Promise<Session>;
+  readonly session: (named: string, lastOf?: readonly Status[]) => Promise<Session<OwnState>>;
   /** Another call of this command line within this process; gives its exit code. */
   readonly call: (argv: readonly string[], elsewhere: Partial<Surroundings>) => Promise<number>;
   /** Aborted by Ctrl-C. Asking for it takes over from the signal's ending the process. */

@@ -86,7 +86,7 @@ const gists: Gists = {
   'budget.set': ({ limits }) => JSON.stringify(limits),
   'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
   'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
-  'run.ended': ({ status, error }) => `${status}${error ? ` ${error.code}: ${error.message}` : ''}`,
+  'run.ended': (end) => (end.status === 'failed' ? `failed ${end.error.code}: ${end.error.message}` : end.status),
 };
 
 const beginningOf = (text: string, maxChars: number): string =>

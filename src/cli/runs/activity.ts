@@ -29,12 +29,13 @@ const userLines = ({ content }: Extract<Message, { role: 'user' }>): readonly Ac
       : printableLines(part.text).map((text) => ({ mark: '> ', text, style: 'cyan', whole: true })),
   );
 
-const endOf = ({ status, error }: PayloadOf<'run.ended'>): readonly Activity[] => {
-  if (status === 'succeeded') return [];
-  const why = error ? ` ${printableLine(`${error.code}: ${error.message}`)}` : '';
-  const next = error && stepAfterFailure(error);
+const endOf = (end: PayloadOf<'run.ended'>): readonly Activity[] => {
+  if (end.status === 'succeeded') return [];
+  if (end.status === 'cancelled') return [{ mark: '! ', text: 'cancelled', style: 'yellow', whole: true }];
+  const { code, message } = end.error;
+  const next = stepAfterFailure(end.error);
   return [
-    { mark: '! ', text: `${status}${why}`, style: status === 'failed' ? 'red' : 'yellow', whole: true },
+    { mark: '! ', text: `failed ${printableLine(`${code}: ${message}`)}`, style: 'red', whole: true },
     ...(next ? [{ mark: '  ', text: next, style: 'dim', whole: true } as const] : []),
   ];
 };

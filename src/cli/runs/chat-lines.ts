@@ -1,7 +1,7 @@
-import type { RunResult } from '../../core/runs/runs.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { RunId } from '../../schema/ids.ts';
+import type { RunResult } from '../../schema/run-result.ts';
 import type { Context } from '../parse/command.ts';
 import type { Ending } from '../parse/exit-codes.ts';
 import { printableJson } from '../terminal/printable.ts';
@@ -10,7 +10,8 @@ import type { LiveSession } from './live-session.ts';
 import type { Person } from './person.ts';
 import type { RunsView } from './runs-view.ts';
 
-type Outcome = { readonly run: RunId | undefined } & (Omit<RunResult, 'run' | 'usage'> | { readonly status: 'paused' });
+type WithoutRun<Result> = Result extends RunResult ? Omit<Result, 'run' | 'usage'> : never;
+type Outcome = { readonly run: RunId | undefined } & WithoutRun<RunResult>;
 
 const paused = (run: RunId): Outcome => ({ run, status: 'paused' });
 

@@ -1,6 +1,6 @@
-import type { AnswerPiece, RunPart } from '../../core/runs/run-part.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
+import type { AnswerPiece, RunPart } from '../../schema/run-part.ts';
 import { truncate, wrap } from '../terminal/display-width.ts';
 import { hanging } from '../terminal/hanging.ts';
 import { printableLine } from '../terminal/printable.ts';

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
 import type { Message } from '../../schema/message.ts';
+import type { OwnState } from '../../schema/state.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { Session } from '../runtime/session.ts';
@@ -35,7 +36,7 @@ const expectPaired = (messages: readonly Message[]) => {
 
 /** A loop that is interrupted anywhere: the session it works on, and the calls it has not settled yet. */
 interface Loop {
-  session: Session;
+  session: Session<OwnState>;
   open: string[];
   made: number;
 }

@@ -52,12 +52,12 @@ export interface ToolContext {
   delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
 }
 
-export interface Delegated {
-  readonly session: SessionId;
-  readonly status: 'succeeded' | 'failed' | 'cancelled';
-  readonly output?: Json | undefined;
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
-}
+/** How the task ended, and in which session it was done. */
+export type Delegated = { readonly session: SessionId } & (
+  | { readonly status: 'succeeded'; readonly output: Json }
+  | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } }
+  | { readonly status: 'cancelled' }
+);
 
 /** What became of a call whose runner died. `unknown` is told to the model as such. */
 export type Reconciled =

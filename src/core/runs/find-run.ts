@@ -1,4 +1,5 @@
 import { idTime, RunId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
 import { readBackward } from '../engine/read-log.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -10,7 +11,7 @@ import { type Run, runHandle } from './runs.ts';
 const slackMs = 86_400_000;
 
 /** An id is made before the event that admits its run, and no event is older than those before it: further back it cannot be. */
-export const findRun = async (scope: Scope, key: SessionKey, wanted: string): Promise<Run> => {
+export const findRun = async (scope: Scope, key: SessionKey, wanted: string): Promise<Run<Json>> => {
   const id = parseInput('the run', RunId, wanted);
   const { seq } = await scope.folds.outline(key);
   for await (const stored of readBackward(scope.store, key, { from: 1, to: seq })) {

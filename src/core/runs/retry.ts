@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
 import { readTurns } from '../context/transcript.ts';
 import { execute } from '../engine/execute.ts';
@@ -12,11 +13,11 @@ import { cancelledBy, type Rewind } from '../sessions/rewind.ts';
 import { type Run, runHandle } from './runs.ts';
 
 /** A turn that is tried again: what was asked, and the run that answers it where the session's agent does so. */
-export interface Retry extends Rewind {
+export interface Retry<Output = unknown> extends Rewind {
   readonly message: Message;
   /** The new turn, where a foreign loop answers it. */
   readonly turn?: number | undefined;
-  readonly run?: Run | undefined;
+  readonly run?: Run<Output> | undefined;
 }
 
 const nothingAsked = (key: SessionKey, turn: number): PerdureError =>
@@ -27,7 +28,11 @@ const nothingAsked = (key: SessionKey, turn: number): PerdureError =>
 const Options = z.strictObject({ turn: z.int().positive() });
 
 /** Goes back to before a turn and asks the same again, as a new turn that says which one it tries again. */
-export const retryTurn = async (scope: Scope, key: SessionKey, options: z.input<typeof Options>): Promise<Retry> => {
+export const retryTurn = async (
+  scope: Scope,
+  key: SessionKey,
+  options: z.input<typeof Options>,
+): Promise<Retry<Json>> => {
   const { turn } = parseInput('the retry', Options, options);
   const head = await scope.folds.outline(key);
   await resolvePoint(scope.store, key, head, { turn });

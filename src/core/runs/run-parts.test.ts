@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { SessionEvent } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
-import type { RunPart } from './run-part.ts';
+import type { RunPart } from '../../schema/run-part.ts';
 import { RunParts } from './run-parts.ts';
 
 const run = newId('run');

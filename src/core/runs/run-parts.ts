@@ -3,9 +3,9 @@ import { type FollowedRun, followRun, isOfRun, newlyFollowed } from '../../schem
 import type { MessageId, RunId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Message } from '../../schema/message.ts';
+import type { AnswerPiece, EventPart, ProgressPiece, RunPart } from '../../schema/run-part.ts';
 import type { Preview } from '../engine/preview.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
-import type { AnswerPiece, EventPart, ProgressPiece, RunPart } from './run-part.ts';
 
 type Kind = AnswerPiece['type'];
 
@@ -68,7 +68,7 @@ export class RunParts {
   }
 
   /** What an event tells; one part of it at most names the event. */
-  *event(event: SessionEvent): Generator<RunPart> {
+  *event(event: SessionEvent): Generator<RunPart<Json>> {
     this.#followed = followRun(this.#followed, event);
     const { id, answeredBy, end } = this.#followed;
     if (event.run === answeredBy) this.#usage = addUsage(this.#usage, usageTold(event));
@@ -76,7 +76,7 @@ export class RunParts {
     if (end) yield { type: 'end', seq: event.seq, result: { run: id, usage: this.#usage, ...end } };
   }
 
-  *#tell(event: SessionEvent): Generator<RunPart> {
+  *#tell(event: SessionEvent): Generator<RunPart<Json>> {
     if (event.type === 'model.called') {
       this.#open = event.payload.message;
       this.#given.clear();
@@ -89,7 +89,7 @@ export class RunParts {
   }
 
   /** The pieces of the message that were not given out. Where another text was shown, the message alone counts. */
-  *#complete(message: Extract<Message, { role: 'assistant' }>): Generator<RunPart> {
+  *#complete(message: Extract<Message, { role: 'assistant' }>): Generator<RunPart<Json>> {
     const isOpen = this.#open === message.id;
     const shown = this.#heard.get(message.id);
     for (const kind of kinds) {
@@ -117,7 +117,7 @@ export class RunParts {
     if (this.#open === message) this.#open = undefined;
   }
 
-  #restart(seq: number, message: MessageId, reason: string): EventPart {
+  #restart(seq: number, message: MessageId, reason: string): EventPart<Json> {
     this.#close(message);
     return { type: 'restart', seq, message, reason };
   }
@@ -126,7 +126,7 @@ export class RunParts {
     return this.#inputs.get(callId) ?? null;
   }
 
-  #partOf(event: SessionEvent): EventPart | undefined {
+  #partOf(event: SessionEvent): EventPart<Json> | undefined {
     const { seq } = event;
     switch (event.type) {
       case 'run.started':
@@ -175,7 +175,7 @@ export class RunParts {
     }
   }
 
-  #messagePart(seq: number, message: Message): EventPart | undefined {
+  #messagePart(seq: number, message: Message): EventPart<Json> | undefined {
     if (message.role === 'assistant') return { type: 'message', seq, message };
     if (message.role !== 'tool') return undefined;
     for (const { callId } of message.content) this.#inputs.delete(callId);

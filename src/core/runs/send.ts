@@ -3,14 +3,16 @@ import { listOf } from '../../schema/bounded.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, type RunId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
 import { type Message, someParts, UserPart } from '../../schema/message.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { parseInput } from '../session/events/event-codec.ts';
+import type { AdmittedRun } from './admitted-run.ts';
 import { cancelRun } from './cancel.ts';
-import { type AdmittedRun, type Run, runHandle } from './runs.ts';
+import { type Run, runHandle } from './runs.ts';
 
 /** Text, or parts: text and files with their bytes as base64. */
 export type SendInput = string | readonly z.input<typeof UserPart>[];
@@ -100,7 +102,7 @@ export const sendInput = async (
   key: SessionKey,
   input: SendInput,
   options: SendOptions = {},
-): Promise<Run> => {
+): Promise<Run<Json>> => {
   const admitted = await admitInput(scope, key, input, parseInput('the options', Options, options));
   scope.needWorker(key);
   return runHandle(scope, key, admitted);

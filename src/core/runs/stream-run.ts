@@ -1,11 +1,12 @@
+import type { Json } from '../../schema/json.ts';
+import type { RunPart } from '../../schema/run-part.ts';
 import { newDoorbell } from '../engine/doorbell.ts';
 import { readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import type { RunPart } from './run-part.ts';
+import type { AdmittedRun } from './admitted-run.ts';
 import { RunParts } from './run-parts.ts';
-import type { AdmittedRun } from './runs.ts';
 import { warnWhileUntaken } from './warn-untaken.ts';
 
 /**
@@ -18,7 +19,7 @@ export async function* streamRun(
   { id, admittedAt }: AdmittedRun,
   after: number,
   signal: AbortSignal,
-): AsyncGenerator<RunPart, void, void> {
+): AsyncGenerator<RunPart<Json>, void, void> {
   if (after >= admittedAt) refuseBeyond(key, after, await scope.folds.outline(key));
   scope.needWorker(key);
   const stopWarning = warnWhileUntaken(scope, key, id);

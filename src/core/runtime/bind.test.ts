@@ -93,7 +93,8 @@ describe('a bound agent', () => {
 
   test('[STATE5] its schema checks and changes nothing', async () => {
     const state = z.object({ port: z.coerce.number().default(7), name: z.string().trim().optional() });
-    const agent = defineAgent({ name: 'lax', version: 1, state });
+    // @ts-expect-error the schema has a coercion and a default: a program in JavaScript can give it all the same
+    const agent: Agent = defineAgent({ name: 'lax', version: 1, state });
     const { session } = await begin(agent);
     expect((await session.state()).own).toEqual({});
     await session.commit((draft) => Object.assign(draft.own, { port: '12', name: ' a ' }));

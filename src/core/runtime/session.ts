@@ -5,11 +5,11 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
-import { Text } from '../../schema/json.ts';
+import { type Json, Text } from '../../schema/json.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { Point } from '../../schema/point.ts';
 import { Limits } from '../../schema/run.ts';
-import type { Provenance, State } from '../../schema/state.ts';
+import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
@@ -36,7 +36,7 @@ import type { Run } from '../runs/runs.ts';
 import { type SendInput, type SendOptions, sendInput } from '../runs/send.ts';
 import { type SessionUsage, usageOf } from '../runs/usage.ts';
 import { type WaitingInput, waitingInputs } from '../runs/waiting-inputs.ts';
-import type { Agent } from '../session/agent.ts';
+import type { Agent, OutputOf, OwnOf } from '../session/agent.ts';
 import type { Context } from '../session/context/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import type { ToolDeclarations } from '../session/events/call-events.ts';
@@ -66,8 +66,11 @@ import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts
 /** Of one append: who has more appends again, and others have their turn in between. */
 export const maxMessages = 1000;
 
-/** A handle on a session. It holds no resource: `close` ends the session itself, and `reopen` undoes that. */
-export interface Session {
+/**
+ * A handle on a session, with the types of its agent; `Session` by itself is one of any agent. It holds no resource: `close` ends the session
+ * itself, and `reopen` undoes that.
+ */
+export interface Session<Own = Record<string, unknown>, Output = unknown> {
   // Identity and lifecycle
 
   readonly id: SessionId;
@@ -75,8 +78,8 @@ export interface Session {
   summary(): Promise<SessionSummary>;
   /** Gives it another title, metadata or priority. */
   update(about: Description): Promise<void>;
-  /** Binds the session to an agent, or to another version of its agent. */
-  bind(agent: Agent): Promise<void>;
+  /** Binds the session to an agent, or to another version of its agent. The handle that it gives has the types of that one. */
+  bind<A extends Agent>(agent: A): Promise<SessionOf<A>>;
   /** Pauses at the next safe point of a run; with `withinMs`, by then at the latest: a call that this cuts off counts as interrupted, or runs again. */
   pause(options?: PauseOptions): Promise<void>;
   /** Ends a pause: what waited in the session goes on. */
@@ -93,11 +96,11 @@ export interface Session {
   // Input and runs
 
   /** Stores the input and makes the run that will answer it. A worker takes it from there: the runtime's own, or another on the same store. */
-  send(input: SendInput, options?: SendOptions): Promise<Run>;
+  send(input: SendInput, options?: SendOptions): Promise<Run<Output>>;
   /** The inputs that wait, in the order in which they came: neither begun nor joined to a run, for whatever reason. */
   inputs(): Promise<readonly WaitingInput[]>;
   /** A run of this session that was admitted before, here or elsewhere. */
-  run(id: string): Promise<Run>;
+  run(id: string): Promise<Run<Output>>;
   /** Ends the run under way at once, or the one named; gives its id, if there was one. */
   cancel(run?: RunId): Promise<RunId | undefined>;
   /** Adds messages of a caller that runs its own loop, 1,000 at most. A user's message opens a turn. */
@@ -130,9 +133,9 @@ export interface Session {
   // State
 
   /** The typed state, now or at a point. */
-  state(options?: z.input<typeof AtPoint>): Promise<State>;
+  state(options?: z.input<typeof AtPoint>): Promise<State<Own>>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch; undefined when nothing changed. */
-  commit(change: Change, options?: CommitOptions): Promise<CommitRecord | undefined>;
+  commit(change: Change<Own>, options?: CommitOptions): Promise<CommitRecord | undefined>;
   /** Raises how far entries of the state can be relied on, and says why. */
   lift(
     path: string | readonly string[],
@@ -156,13 +159,13 @@ export interface Session {
   /** What differs between two places, as a patch and by what changed. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
   /** A child session that goes on from a point, or from now; nothing is copied. */
-  fork(options?: ForkOptions): Promise<Session>;
+  fork(options?: ForkOptions): Promise<Session<Own, Output>>;
   /** Takes over what a branch changed in state and files, as one commit, and reports what both sides had changed. */
-  adopt(branch: Session | SessionId, options?: AdoptOptions): Promise<Adoption>;
+  adopt(branch: { readonly id: SessionId } | SessionId, options?: AdoptOptions): Promise<Adoption>;
   /** Goes back to a point; nothing is erased, and inputs that wait are cancelled. */
   rewind(options: RewindOptions): Promise<Rewind>;
   /** Asks again what a turn was asked, as a new attempt beside the old one. It rewinds: inputs that wait are cancelled. */
-  retry(options: { readonly turn: number }): Promise<Retry>;
+  retry(options: { readonly turn: number }): Promise<Retry<Output>>;
   /** Plays a turn again on a fork, against what was recorded or with another model or agent, and tells where it departs. */
   replay(options: ReplayOptions): Promise<Replay>;
 
@@ -209,7 +212,11 @@ const messageOf = (input: MessageInput): unknown => {
   return { ...input, id, content: typeof content === 'string' ? [{ type: 'text', text: content }] : content };
 };
 
-export const sessionHandle = (scope: Scope, id: SessionId): Session => {
+/** A session of an agent. */
+export type SessionOf<A extends Agent> = Session<OwnOf<A>, OutputOf<A>>;
+
+/** The log holds JSON. A caller that names an agent vouches for its types. */
+export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Json> => {
   const key = keyOf(scope, id);
   const trackCalls = callTracking(scope, key);
   const run = async (command: SessionCommand, options?: ExecuteOptions) => execute(scope, key, command, options);
@@ -222,7 +229,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
     scope.needWorker(key);
     return result;
   };
-  return scope.give<Session>('session', {
+  return scope.give<Session<OwnState, Json>>('session', {
     id,
     files: sessionFiles(scope, key),
     artifacts: sessionArtifacts(scope, key),
@@ -294,7 +301,10 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session => {
         options,
       ),
     diff: (from, to) => diffPlaces(scope, key, from, to),
-    bind: (agent) => move({ type: 'bind', agent }),
+    bind: async <A extends Agent>(agent: A) => {
+      await move({ type: 'bind', agent });
+      return sessionHandle(scope, id) as SessionOf<A>;
+    },
     pin: async (fact) => {
       await commitState(scope, key, (draft) => {
         if (!Object.hasOwn(draft.facts, fact)) throw pinProblem(fact);

@@ -11,10 +11,11 @@ import { keyOf, type Scope } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { CallRecord, Imported, ListQuery } from '../ports/store.ts';
 import { type SessionUsage, usageUnlessDamaged } from '../runs/usage.ts';
+import type { Agent } from '../session/agent.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 import { type OpenOptions, openSession } from '../sessions/open-session.ts';
 import { type CallFilter, type CommitFilter, type CommitRecord, findCalls, findCommits } from '../state/commits.ts';
-import { type Session, sessionHandle } from './session.ts';
+import { type SessionOf, sessionHandle } from './session.ts';
 
 const ListOptions = z.strictObject({
   status: z.union([Status, z.array(Status)]).optional(),
@@ -40,9 +41,9 @@ export interface UsagePage {
 
 export interface Sessions {
   /** A new session: without an agent, or bound to one, with or without files to begin with. */
-  open(options?: OpenOptions): Promise<Session>;
-  /** A session by its id; fails with SESSION_NOT_FOUND when there is none. */
-  get(id: string): Promise<Session>;
+  open<A extends Agent = Agent>(options?: OpenOptions<A>): Promise<SessionOf<A>>;
+  /** A session by its id; fails with SESSION_NOT_FOUND when there is none. `get<typeof agent>(id)` has the types of the agent that it is bound to. */
+  get<A extends Agent = Agent>(id: string): Promise<SessionOf<A>>;
   /** The sessions of the workspace, newest change first, or by ids. */
   list(options?: ListOptions): Promise<SessionPage>;
   /** What sessions have used, in the order of `list`. */
@@ -86,11 +87,12 @@ const listSessions = async (scope: Scope, options: ListOptions = {}): Promise<Se
 };
 
 export const sessionsOf = (scope: Scope): Sessions => ({
-  open: async (options = {}) => sessionHandle(scope, await openSession(scope, options)),
-  get: async (id) => {
+  open: async <A extends Agent>(options: OpenOptions<A> = {}) =>
+    sessionHandle(scope, await openSession(scope, options)) as SessionOf<A>,
+  get: async <A extends Agent>(id: string) => {
     const key = keyOf(scope, parseInput('the session id', SessionId, id));
     if (!(await scope.store.head(key))) throw sessionNotFound(key);
-    return sessionHandle(scope, key.session);
+    return sessionHandle(scope, key.session) as SessionOf<A>;
   },
   list: (options) => listSessions(scope, options),
   usage: async (options) => {

@@ -7,15 +7,24 @@ import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import { pointerOf } from '../../schema/pointer.ts';
 import type { Limits } from '../../schema/run.ts';
+import type { OwnState } from '../../schema/state.ts';
 import { type JsonSchema, jsonSchemaOf } from '../ports/json-schema.ts';
 import { type ModelSettings, modelName } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Summarize } from './context/compaction.ts';
 import type { StateProblem } from './state/state-change.ts';
 
-type OwnState = Record<string, Json>;
+/**
+ * A schema that only checks. One that gives another type than it takes is refused by this sentence, because the state holds what was
+ * committed, and not what the schema makes of it.
+ */
+export type CheckingSchema<Own, Parsed> = StandardSchemaV1<Own, Parsed> &
+  (AreSame<Own, Parsed> extends true
+    ? unknown
+    : 'a state schema must not change values: remove its defaults, coercions, transforms and brands');
+type AreSame<A, B> = [A, B] extends [B, A] ? true : false;
 
-export interface AgentDefinition<Own extends object = OwnState> {
+export interface AgentDefinition<Own extends object = OwnState, Output = unknown, Parsed = Own> {
   /** What it is called: a letter, then letters, digits, `-` or `_`, 63 at most. */
   readonly name: string;
   /** A whole number from 1 on; 1 by default. Raise it when you change the agent: a session stays with the version that it was opened with, until `session.bind` gives it another. A change without that is warned of. */
@@ -29,16 +38,16 @@ export interface AgentDefinition<Own extends object = OwnState> {
   /** What `defineTool` made, and those of `perdure/tools`. */
   readonly tools?: readonly Tool[];
   /** A schema that the answer must fit, as JSON. `result().output` is then the value that the schema gives. Without it, the answer is text. */
-  readonly output?: StandardSchemaV1;
+  readonly output?: StandardSchemaV1<unknown, Output>;
   /** A command that makes anew what snapshots leave out, such as `npm ci`. It runs in a worktree that was just restored, by the agent's tool `shell` or by the one named here. */
   readonly prepare?: string | { readonly command: string; readonly shell: Tool };
   /** Limits, and how older turns are summarized. */
   readonly policies?: AgentPolicies;
   /**
-   * The schema of the agent's own part of the state, `state.own`. It only checks: the state holds what was committed, without the defaults,
-   * coercions and transforms of the schema.
+   * The schema of the agent's own part of the state, `state.own`, which gives it its type. It only checks: the state holds what was committed.
+   * So a schema with defaults, coercions or transforms does not compile.
    */
-  readonly state?: StandardSchemaV1<Own, unknown>;
+  readonly state?: CheckingSchema<Own, Parsed>;
   /** What `state.own` is in a new session; `{}` without it. Needed when the schema does not accept `{}`. */
   readonly initial?: NoInfer<Own>;
   /** Brings `state.own` of an earlier version to the schema of this one. Needed when the schema has changed. */
@@ -60,7 +69,10 @@ export interface AnswerForm {
   parse(text: string): { readonly value: unknown } | { readonly problem: string };
 }
 
-export interface Agent {
+/** The result of `defineAgent`, with the types of its schemas. `Agent` by itself is any agent. */
+export interface Agent<Own = unknown, Output = unknown> {
+  /** Only for the compiler: no agent has this field. */
+  readonly '~types'?: { readonly own: Own; readonly output: Output };
   readonly name: string;
   readonly version: number;
   readonly instructions?: string | undefined;
@@ -196,7 +208,16 @@ const prepareOf = (
   throw invalid(name, 'prepare is run by the tool shell, which it does not have: give it, or { command, shell }');
 };
 
-export const defineAgent = <Own extends object = OwnState>(definition: AgentDefinition<Own>): Agent => {
+/** The type of `state.own` in the sessions of an agent. */
+export type OwnOf<A extends Agent> = A extends Agent<infer Own> ? (unknown extends Own ? OwnState : Own) : never;
+
+/** The type of the output of an agent's runs. */
+export type OutputOf<A extends Agent> =
+  A extends Agent<unknown, infer Output> ? (unknown extends Output ? Json : Output) : never;
+
+export const defineAgent = <Own extends object = OwnState, Output = string, Parsed = Own>(
+  definition: AgentDefinition<Own, Output, Parsed>,
+): Agent<Own, Output> => {
   const wrong = definitionProblem({ ...definition });
   if (wrong) throw invalid(definition?.name, wrong);
   const { name, version = 1, instructions, state, migrate, model, settings = {}, policies = {} } = definition;

@@ -11,9 +11,9 @@ import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
 import { parseInput } from '../session/events/event-codec.ts';
 
-export interface OpenOptions {
+export interface OpenOptions<A extends Agent = Agent> {
   /** The agent that answers inputs: what `defineAgent` gave. Without one, a loop of your own appends the messages. */
-  readonly agent?: Agent | undefined;
+  readonly agent?: A | undefined;
   /** A title for people; up to 500 characters. */
   readonly title?: string | undefined;
   /** Values of your own, by name. */

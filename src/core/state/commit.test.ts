@@ -1,6 +1,8 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, expect, test } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
 import type { PerdureError } from '../../schema/error.ts';
+import type { OwnState } from '../../schema/state.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import type { Session } from '../runtime/session.ts';
@@ -8,9 +10,9 @@ import { type Agent, defineAgent } from '../session/agent.ts';
 import { encodeEvent } from '../session/events/event-codec.ts';
 import type { CommitOptions } from './commit.ts';
 
-const anything = {
-  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value: value as object }) },
-} as const;
+const anything: StandardSchemaV1<OwnState> = {
+  '~standard': { version: 1, vendor: 'test', validate: (value) => ({ value: value as OwnState }) },
+};
 const agent = defineAgent({ name: 'coder', version: 1, state: anything });
 
 const begin = async (agents: readonly Agent[] = [agent]) => {

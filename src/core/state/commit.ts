@@ -4,7 +4,7 @@ import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
-import { PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
+import { type OwnState, PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
 import type { Scope } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -39,7 +39,7 @@ const Options = z.strictObject({
 } satisfies Record<keyof CommitOptions, z.ZodType>);
 
 /** A function that changes a draft of the state, and is run again when the state has changed meanwhile; or an RFC 6902 patch. */
-export type Change = Mutation | readonly PatchOperation[];
+export type Change<Own = OwnState> = Mutation<Own> | readonly PatchOperation[];
 
 const Patch = listOf(PatchOperation, { error: 'expected a function on a draft, or a list of RFC 6902 operations' });
 

@@ -2,12 +2,15 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import { taskKey } from '../../schema/idempotency-key.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
+import { type EndedRun, hasEnded, isAtRest, type RunResult } from '../../schema/run-result.ts';
 import { keyOf, type Scope } from '../engine/scope.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Delegated } from '../ports/tool.ts';
-import { type AdmittedRun, hasEnded, type RunResult, runStandings } from '../runs/runs.ts';
+import type { AdmittedRun } from '../runs/admitted-run.ts';
+import { runStandings } from '../runs/runs.ts';
 import { admitInput } from '../runs/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
@@ -65,15 +68,15 @@ interface AskedChild extends AdmittedRun {
 const standingsOf = (run: RunContext, asked: AskedChild) =>
   runStandings(run.scope, keyOf(run.scope, asked.session), asked, run.signal);
 
-const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult> => {
-  for await (const standing of standingsOf(run, asked)) if (standing.status !== 'running') return standing;
+const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult<Json>> => {
+  for await (const standing of standingsOf(run, asked)) if (isAtRest(standing)) return standing;
   throw run.signal.reason;
 };
 
 /** Looked at anew after the log has said that it waits: whoever goes on with it from now on tells the parent (`tellCaller`). */
 const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => void) | undefined): Promise<void> => {
   for await (const standing of standingsOf(run, asked)) {
-    if (standing.status === 'running' || hasEnded(standing)) return;
+    if (!isAtRest(standing) || hasEnded(standing)) return;
     leave?.();
     if (leave) throw waitsForChild;
   }
@@ -86,13 +89,14 @@ const endOf = async (
   callId: string,
   asked: AskedChild,
   leave: (() => void) | undefined,
-): Promise<RunResult> => {
+): Promise<EndedRun<Json>> => {
   const { session } = asked;
   for (;;) {
     const standing = await untilRest(run, asked);
     if (hasEnded(standing)) return standing;
-    const { waitingFor = 'human', reason } = standing;
-    await tell(run, callId, { type: 'child.waiting', payload: { callId, session, for: waitingFor, reason } });
+    const rest = standing.status === 'waiting' ? standing : { waitingFor: 'human' as const, reason: undefined };
+    const waiting = { callId, session, for: rest.waitingFor, reason: rest.reason };
+    await tell(run, callId, { type: 'child.waiting', payload: waiting });
     await untilItGoesOn(run, asked, leave);
     await tell(run, callId, { type: 'child.resumed', payload: { callId, session } });
   }
@@ -104,7 +108,7 @@ const waitForEnd = async (
   callId: string,
   asked: AskedChild,
   leave: (() => void) | undefined,
-): Promise<RunResult> => {
+): Promise<EndedRun<Json>> => {
   const left = Promise.withResolvers<never>();
   const leaveNow = (): void => {
     leave?.();
@@ -148,8 +152,8 @@ export const delegate = async (
   const admitted = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
     idempotencyKey: taskKey(callId),
   });
-  const { status, output, error, usage } = await waitForEnd(run, callId, { ...admitted, session }, leave);
+  const { run: _, usage, ...end } = await waitForEnd(run, callId, { ...admitted, session }, leave);
   await takeFilesOver(run, callId, session);
   await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
-  return { session, status: status as Delegated['status'], output, error };
+  return { session, ...end };
 };

@@ -3,7 +3,7 @@ import { eventDefinitions } from '../event.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { Message, toolOutcomes } from '../message.ts';
-import { Limits, runEnds, Usage, waitReasons } from '../run.ts';
+import { Limits, Usage, waitReasons } from '../run.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
 
@@ -124,19 +124,40 @@ export const VerificationView = z.discriminatedUnion('ok', [
 ]);
 
 export const RunView = z.strictObject({ run: RunId, session: SessionId }).meta({ id: 'Run' });
-export const RunResultView = z
+
+const ofRun = { run: RunId, usage: Usage };
+/** Also of one that waits for its turn. */
+const RunningView = z.strictObject({ ...ofRun, status: z.literal('running') }).meta({ id: 'RunUnderWay' });
+const WaitingView = z
   .strictObject({
-    run: RunId,
-    /** `running` also for one that waits for its turn. */
-    status: z.enum(['running', 'waiting', 'paused', ...runEnds]),
-    output: Json.optional(),
-    error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
-    waitingFor: z.enum(waitReasons).optional(),
+    ...ofRun,
+    status: z.literal('waiting'),
+    waitingFor: z.enum(waitReasons).exclude(['model']),
     reason: z.string().optional(),
     waitsIn: SessionId.optional(),
-    usage: Usage,
   })
-  .meta({ id: 'RunResult' });
+  .meta({ id: 'WaitingRun' });
+const PausedView = z.strictObject({ ...ofRun, status: z.literal('paused') }).meta({ id: 'PausedRun' });
+const SucceededView = z
+  .strictObject({ ...ofRun, status: z.literal('succeeded'), output: Json })
+  .meta({ id: 'SucceededRun' });
+const FailedView = z
+  .strictObject({
+    ...ofRun,
+    status: z.literal('failed'),
+    error: z.strictObject({ code: z.string(), message: z.string() }),
+  })
+  .meta({ id: 'FailedRun' });
+const CancelledView = z.strictObject({ ...ofRun, status: z.literal('cancelled') }).meta({ id: 'CancelledRun' });
+const runViews = [RunningView, WaitingView, PausedView, SucceededView, FailedView, CancelledView] as const;
+const component = (view: (typeof runViews)[number]) => `#/components/schemas/${view.meta()?.id}`;
+export const RunResultView = z.discriminatedUnion('status', runViews).meta({
+  id: 'RunResult',
+  discriminator: {
+    propertyName: 'status',
+    mapping: Object.fromEntries(runViews.map((view) => [view.shape.status.value, component(view)])),
+  },
+});
 
 export const ChangedFileView = z.strictObject({
   path: z.string(),
@@ -169,8 +190,8 @@ export const InputsView = z.strictObject({
   ),
 });
 
-const cancelled = z.array(RunId);
-export const RewindView = SummaryView.extend({ cancelled }).meta({
+const cancelledRuns = z.array(RunId);
+export const RewindView = SummaryView.extend({ cancelled: cancelledRuns }).meta({
   id: 'Rewind',
   description: 'The session as it goes on, and the runs of inputs that waited in it and were cancelled.',
 });
@@ -178,7 +199,7 @@ export const RetryView = z.strictObject({
   message: Message,
   turn: Seq.optional(),
   run: RunId.optional(),
-  cancelled,
+  cancelled: cancelledRuns,
 });
 
 export const ReplayView = z.strictObject({

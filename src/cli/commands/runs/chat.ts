@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { SessionId } from '../../../schema/ids.ts';
-import { runEnds } from '../../../schema/run.ts';
 import { RunResultView } from '../../../schema/views/session.ts';
 import { refuseText } from '../../names/refuse-text.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
@@ -22,6 +21,10 @@ const beginning = async (person: Person, onInterrupt: Context['onInterrupt']): P
   return { ...person, nextLine: async () => read.pop() ?? person.nextLine() };
 };
 
+const views: readonly z.ZodObject[] = RunResultView.options.filter(({ shape }) => shape.status.value !== 'running');
+const [first, ...rest] = views.map((view) => view.omit({ usage: true }).extend({ session: SessionId }));
+const outcome = z.discriminatedUnion('status', [first!, ...rest]);
+
 export const chat = defineCommand({
   name: 'chat',
   summary: 'talk to an agent, in a new or existing session',
@@ -39,10 +42,7 @@ export const chat = defineCommand({
     'cat questions.txt | perdure chat ses_… --json',
   ],
   makesStore: ({ args: [named] }) => named === undefined,
-  json: RunResultView.omit({ usage: true }).extend({
-    session: SessionId,
-    status: z.enum(['waiting', 'paused', ...runEnds]),
-  }),
+  json: outcome,
   jsonLines: true,
   run: async (
     context,

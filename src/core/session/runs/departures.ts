@@ -61,8 +61,10 @@ const actsOf = (events: readonly SessionEvent[], outcomes: Outcomes): readonly A
           return [{ what: 'call', of: { tool, input } }, ...(outcome ? [outcome] : [])];
         });
       case 'run.ended': {
-        const { status, output = null, error } = event.payload;
-        return [{ what: 'end', of: { status, output, error: error?.code ?? null } }];
+        const end = event.payload;
+        const output = end.status === 'succeeded' ? end.output : null;
+        const error = end.status === 'failed' ? end.error.code : null;
+        return [{ what: 'end', of: { status: end.status, output, error } }];
       }
       default:
         return [];

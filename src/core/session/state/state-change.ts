@@ -3,8 +3,10 @@ import { PerdureError } from '../../../schema/error.ts';
 import type { Json } from '../../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../../schema/json-problem.ts';
 import {
+  type Collection,
   collections,
   maxPointerChars,
+  type OwnState,
   type PatchOperation,
   pointerOf,
   type State,
@@ -15,9 +17,13 @@ import { nothingSecret, type Redactor } from '../redaction/redact.ts';
 import { applyOperations, type Container, put, type Spares } from './apply-operations.ts';
 import { isRecord, isSameJson, patchBetween, type Values } from './patch-between.ts';
 
-/** What a caller's function is given to change. Under `facts`, `scratch` and `own` anything that is JSON goes. */
-export type StateDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
-export type Mutation = (draft: StateDraft) => unknown;
+type LedgerDraft = { -readonly [Part in Collection]: Record<string, State[Part][string]> };
+
+/** What a caller's function is given to change. Under `facts`, `scratch` and an `own` without a schema anything that is JSON goes. */
+export interface StateDraft<Own = OwnState> extends LedgerDraft {
+  own: { -readonly [Key in keyof Own]: Own[Key] };
+}
+export type Mutation<Own = OwnState> = (draft: StateDraft<Own>) => unknown;
 
 export interface StateChange {
   readonly state: State;

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { refuseBeyond } from '../../../core/engine/points.ts';
 import { maxPayloadBytes } from '../../../core/ports/store.ts';
-import type { RunPart } from '../../../core/runs/run-part.ts';
-import { hasEnded, type Run } from '../../../core/runs/runs.ts';
+import type { Run } from '../../../core/runs/runs.ts';
 import { maxMessages, type Session } from '../../../core/runtime/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, someParts, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
+import type { RunPart } from '../../../schema/run-part.ts';
+import { hasEnded } from '../../../schema/run-result.ts';
 import { EventPage, EventView } from '../../../schema/views/event.ts';
 import { InputsView, RunResultView, RunView } from '../../../schema/views/session.ts';
 import { type Frame, stream } from '../route.ts';

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { Session } from '../../../core/runtime/session.ts';
+import type { SessionOf } from '../../../core/runtime/session.ts';
+import type { Agent } from '../../../core/session/agent.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { defineRoute, type Route, type RouteCall, type RouteDefinition, type Shape, type Values } from '../route.ts';
 
@@ -10,7 +11,7 @@ type InSession<P extends Shape> = P & typeof inSession;
 interface SessionRoute<P extends Shape, Q extends Shape, B extends z.ZodType, A extends z.ZodType>
   extends Omit<RouteDefinition<P, Q, B, A>, 'handle'> {
   handle(
-    call: RouteCall<Values<InSession<P>>, Values<Q>, z.infer<B>> & { readonly session: Session },
+    call: RouteCall<Values<InSession<P>>, Values<Q>, z.infer<B>> & { readonly session: SessionOf<Agent> },
   ): ReturnType<RouteDefinition<P, Q, B, A>['handle']>;
 }
 

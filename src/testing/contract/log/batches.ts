@@ -5,7 +5,7 @@ import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
 import { event, noise, opened, raw, rawText } from './new-events.ts';
 import { append, expectSound, forkSession, mustAppend, mustHead, openSession, seqs } from './session-log.ts';
 
-const runEnded = event('run.ended', { status: 'succeeded' });
+const runEnded = event('run.ended', { status: 'succeeded', output: 'Done.' });
 
 const openMany = async (store: Store, count: number, workspace = newWorkspace()): Promise<readonly SessionKey[]> => {
   const keys = Array.from({ length: count }, () => newKey(workspace));

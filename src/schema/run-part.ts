@@ -1,8 +1,8 @@
-import type { MessageId, SessionId } from '../../schema/ids.ts';
-import type { Json } from '../../schema/json.ts';
-import type { Message, ToolResultPart } from '../../schema/message.ts';
-import type { WaitReason } from '../../schema/run.ts';
-import type { RunResult } from './runs.ts';
+import type { MessageId, SessionId } from './ids.ts';
+import type { Json } from './json.ts';
+import type { Message, ToolResultPart } from './message.ts';
+import type { WaitReason } from './run.ts';
+import type { EndedRun } from './run-result.ts';
 
 interface PieceOf<Type> {
   readonly type: Type;
@@ -24,7 +24,7 @@ export interface ProgressPiece {
 }
 
 /** What one event tells of a run. `seq` is that event, from which on `stream({ after })` goes on. */
-export type EventPart = { readonly seq: number } & (
+export type EventPart<Output = unknown> = { readonly seq: number } & (
   | { readonly type: 'started'; readonly attempt: number }
   | { readonly type: 'message'; readonly message: Extract<Message, { role: 'assistant' }> }
   /** The answer broke off: drop what was shown of this message. */
@@ -71,8 +71,8 @@ export type EventPart = { readonly seq: number } & (
     }
   | { readonly type: 'paused'; readonly reason?: string | undefined }
   | { readonly type: 'resumed' }
-  | { readonly type: 'end'; readonly result: RunResult }
+  | { readonly type: 'end'; readonly result: EndedRun<Output> }
 );
 
 /** One thing that a run shows, in the order in which it happens. */
-export type RunPart = EventPart | AnswerPiece | ProgressPiece;
+export type RunPart<Output = unknown> = EventPart<Output> | AnswerPiece | ProgressPiece;

@@ -1,0 +1,140 @@
+/**
+ * Programs that the types must refuse. `tsc` fails on a line that compiles although its comment expects an error. Nothing here runs.
+ */
+import { type } from 'arktype';
+import * as v from 'valibot';
+import { z } from 'zod';
+import type { Client } from '../../src/client/index.ts';
+import { defineAgent, defineTool, type Json, type OwnState, type Runtime, type Session } from '../../src/index.ts';
+
+const about = { name: 'shop', version: 1 };
+const Order = z.object({ status: z.enum(['draft', 'placed']), items: z.array(z.string()) });
+const shop = defineAgent({ ...about, state: Order, output: z.object({ count: z.number() }) });
+
+export const stateSchemas = () => {
+  // @ts-expect-error a default gives the output a value that the stored state does not have
+  defineAgent({ ...about, state: z.object({ port: z.number().default(80) }) });
+  // @ts-expect-error a transform gives another type than what is stored
+  defineAgent({ ...about, state: z.object({ at: z.string().transform(Number) }) });
+  // @ts-expect-error a coercion takes what is not a number
+  defineAgent({ ...about, state: z.object({ port: z.coerce.number() }) });
+  // @ts-expect-error a brand is only on what was parsed
+  defineAgent({ ...about, state: z.object({ id: z.string().brand('id') }) });
+  // @ts-expect-error a default of Valibot
+  defineAgent({ ...about, state: v.object({ port: v.optional(v.number(), 80) }) });
+  // @ts-expect-error a transform of Valibot
+  defineAgent({ ...about, state: v.object({ at: v.pipe(v.string(), v.transform(Number)) }) });
+  // @ts-expect-error a default of ArkType
+  defineAgent({ ...about, state: type({ port: 'number = 80' }) });
+  // @ts-expect-error a morph of ArkType
+  defineAgent({ ...about, state: type({ at: 'string.numeric.parse' }) });
+  // @ts-expect-error the own part is an object
+  defineAgent({ ...about, state: z.string() });
+  // @ts-expect-error the initial state lacks `items`
+  defineAgent({ ...about, state: Order, initial: { status: 'draft' } });
+  // @ts-expect-error `migrate` gives what the schema does not take
+  defineAgent({ ...about, state: Order, migrate: () => ({ status: 'lost', items: [] }) });
+};
+
+export const states = async (session: Session<z.input<typeof Order>>) => {
+  const { own } = await session.state();
+  // @ts-expect-error the schema has no such key
+  own.state;
+  // @ts-expect-error 'lost' is no status
+  own.status === 'lost';
+  // @ts-expect-error a state that was read is not to be changed
+  own.status = 'placed';
+};
+
+export const commits = async (runtime: Runtime) => {
+  const session = await runtime.sessions.open({ agent: shop });
+  await session.commit(({ own }) => {
+    // @ts-expect-error a wrong value
+    own.status = 'lost';
+    // @ts-expect-error a wrong key
+    own.state = 'draft';
+    // @ts-expect-error a wrong item
+    own.items.push(1);
+    // @ts-expect-error the schema does not let it be absent
+    delete own.status;
+  });
+  await session.commit((draft) => {
+    // @ts-expect-error the ledger has no such collection
+    draft.notes = {};
+    // @ts-expect-error a step needs an order
+    draft.plan.a = { step: 'look', status: 'todo' };
+  });
+  const fork = await session.fork();
+  await fork.commit(({ own }) => {
+    // @ts-expect-error a fork keeps the types
+    own.status = 'lost';
+  });
+  const got = await runtime.sessions.get<typeof shop>(session.id);
+  await got.commit(({ own }) => {
+    // @ts-expect-error so does a session that is got with the type of its agent
+    own.status = 'lost';
+  });
+};
+
+export const untypedCommits = async (session: Session<OwnState, Json>) => {
+  await session.commit(({ own, facts }) => {
+    // @ts-expect-error a date is not JSON
+    own.at = new Date();
+    // @ts-expect-error neither is a function
+    facts.at = () => 1;
+  });
+};
+
+export const results = async (runtime: Runtime) => {
+  const session = await runtime.sessions.open({ agent: shop });
+  const run = await session.send('How many?');
+  const result = await run.result();
+  // @ts-expect-error only a run that succeeded has an output
+  result.output;
+  // @ts-expect-error only a run that failed has an error
+  result.error;
+  // @ts-expect-error only a run that waits says for what
+  result.waitingFor;
+  if (result.status === 'succeeded') {
+    // @ts-expect-error the output schema has no such key
+    result.output.total;
+    // @ts-expect-error a count is a number
+    result.output.count.length;
+  }
+  const end = await run.waitForEnd();
+  // @ts-expect-error a run that has ended does not wait
+  end.status === 'waiting';
+  const now = await run.status();
+  if (now.status === 'running') {
+    // @ts-expect-error a run that is at work has no output yet
+    now.output;
+  }
+};
+
+export const clients = async (client: Client) => {
+  const session = await client.sessions.open<typeof shop>({ agent: 'shop' });
+  // @ts-expect-error the schema has no such key
+  (await session.state()).own.state;
+  await session.commit(({ own }) => {
+    // @ts-expect-error a wrong value
+    own.status = 'lost';
+  });
+  const result = await (await session.send('How many?')).result();
+  // @ts-expect-error only a run that succeeded has an output
+  result.output;
+  // @ts-expect-error an agent is named by a text, by name and version, or is what defineAgent gives
+  await client.sessions.open({ agent: 7 });
+};
+
+export const tools = () => {
+  const input = z.object({ count: z.string().transform(Number) });
+  // @ts-expect-error what was parsed is a number
+  defineTool({ name: 'zod', input, execute: ({ count }) => count.length });
+  // @ts-expect-error the input has no such key
+  defineTool({ name: 'zod', input, execute: ({ total }) => total });
+  // @ts-expect-error only the secrets that a tool names are there
+  defineTool({ name: 'zod', input, secrets: ['github'], execute: (_, { secrets }) => secrets.gitlab });
+  const parsed = v.object({ count: v.pipe(v.string(), v.transform(Number)) });
+  // @ts-expect-error what was parsed is a number, with Valibot too
+  defineTool({ name: 'valibot', input: parsed, execute: ({ count }) => count.length });
+};
