@@ -45,13 +45,13 @@ await using runtime = await openRuntime({ store, data: folder.path, agents: [cod
 const session = await runtime.sessions.open({ agent: coder, files: { from: project } }); // a copy: your files stay unchanged
 const run = await session.send('Make the test pass.');
 
-for await (const event of run.events()) {
-  if (event.type === 'tool.called') console.log(`→ ${event.payload.tool} ${JSON.stringify(event.payload.input)}`);
-  if (event.type !== 'approval.requested') continue;
+for await (const part of run.stream()) {
+  if (part.type === 'tool-call') console.log(`→ ${part.tool} ${JSON.stringify(part.input)}`);
+  if (part.type !== 'approval') continue;
   // Commands run in a sandbox. On a host without one a person must approve; this script's commands are known to be
   // safe.
   if (model !== mender) break;
-  await session.approve(event.payload.approval);
+  await session.approve(part.approval);
 }
 const result = await run.result();
 if (result.status === 'succeeded') console.log(`\nsucceeded: ${result.output}\n`);

@@ -10,7 +10,6 @@ export type { TranscriptEntry, TranscriptOptions } from './core/context/transcri
 export type { ChangesOptions, SessionChange } from './core/engine/changes.ts';
 export type { EventsOptions } from './core/engine/events.ts';
 export type { DiffPlace, PlaceRef } from './core/engine/places.ts';
-export type { Preview } from './core/engine/preview.ts';
 export type { SnapshotPolicy } from './core/engine/session-folds.ts';
 export type { FileChange } from './core/files/changes.ts';
 export type { FileDiff } from './core/files/text-diff.ts';
@@ -94,6 +93,7 @@ export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
 export type { Point } from './schema/point.ts';
 export type { RunFailureCode } from './schema/run-failure-catalog.ts';
+export type { AnswerPiece, EventPart, ProgressPiece, RunPart } from './schema/run-part.ts';
 export type {
   CancelledRun,
   EndedRun,

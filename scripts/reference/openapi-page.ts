@@ -25,7 +25,7 @@ const failures = Object.entries(places[0]!.operation.responses).flatMap(([status
 const mediaTexts: Readonly<Record<string, string>> = {
   'application/octet-stream': 'bytes, as they are.',
   'text/event-stream':
-    'server-sent events: `id` to go on from, `event`, and `data` as JSON. A `preview` is shown and not kept, and has no id; an `error` tells why the stream ends.',
+    'server-sent events: `id` to go on from, `event`, and `data` as JSON. What is shown and not kept has no id; an `error` tells why the stream ends.',
 };
 
 /** The lines below a title such as `Body`. */

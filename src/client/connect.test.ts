@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { startTestServer, testAgent } from '../../test/support/servers/http-server.ts';
 import type { ScopedRuntime } from '../core/runtime/scoped-runtime.ts';
 import type { PerdureError } from '../schema/error.ts';
+import type { RunPart } from '../schema/run-part.ts';
 import { type Client, connect } from './index.ts';
 import { sessionAfar } from './session.ts';
 import { transportTo } from './transport.ts';
@@ -267,7 +268,7 @@ test('[CLIENT7] a commit function runs again when the state has changed, so that
   expect(runs).toBe(1);
 }, 60_000);
 
-test('[CLIENT4] a client can follow a session, its commits, its previews, a run and the workspace', async () => {
+test('[CLIENT4] a client can follow a session, its commits, a run and the workspace', async () => {
   const { server, keys, runtime } = await startTestServer();
   const client = connect({ url: server.url, key: keys.member });
   const leaving = new AbortController();
@@ -278,8 +279,6 @@ test('[CLIENT4] a client can follow a session, its commits, its previews, a run 
   const commits = session.watchCommits({ path: '/facts/*', signal: leaving.signal });
   const events = session.events({ after: 1, follow: true, signal: leaving.signal });
   const committed = commits.next();
-  const previewed = Promise.withResolvers<unknown>();
-  const unlisten = session.previews((preview) => previewed.resolve(preview));
   const run = await session.send('Hello');
   const seen: string[] = [];
   for await (const event of run.events()) seen.push(event.type);
@@ -290,8 +289,9 @@ test('[CLIENT4] a client can follow a session, its commits, its previews, a run 
   for await (const event of (await branch.run(run.id)).events({ after: 0 })) leftBehind.push(event.type);
   expect(leftBehind).toEqual(['input.admitted', 'session.forked']);
   const again = await session.send('Hello');
-  expect(await previewed.promise).toMatchObject({ type: expect.stringMatching(/delta|progress/) });
-  unlisten();
+  const parts = await Array.fromAsync(again.stream());
+  expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe('Done.');
+  expect(parts.at(-1)).toMatchObject({ type: 'end', result: { status: 'succeeded', output: 'Done.' } });
   await again.waitForEnd();
   await (await runtime.sessions.get(session.id)).commit([{ op: 'add', path: '/facts/port', value: 1 }]);
   const [here] = await (await runtime.sessions.get(session.id)).commits({ path: '/facts/**' });
@@ -316,7 +316,7 @@ const breaking = () => {
   let connections = 0;
   const breakingFetch: typeof fetch = async (...request) => {
     const response = await fetch(...request);
-    if (!/\/runs\/[^/]+\/events/.test(String(request[0]))) return response;
+    if (!/\/runs\/[^/]+\/(events|stream)/.test(String(request[0]))) return response;
     connections++;
     const reader = response.body!.getReader();
     const decoder = new TextDecoder();
@@ -355,4 +355,20 @@ test('[CLIENT4, RUN22] a run and an input that joined it are read to their end d
     expect(await Array.fromAsync(events({ after: seq }))).toEqual([]);
   }
   expect(broken.connections()).toBeGreaterThan(10);
+}, 60_000);
+
+test('[CLIENT4, RUN31, RUN32] a stream of a run gives each part of the log once and no piece twice over any break', async () => {
+  const { server, keys, runtime } = await startTestServer();
+  const broken = breaking();
+  const client = connect({ url: server.url, key: keys.member, fetch: broken.fetch });
+  const session = await client.sessions.open({ agent: testAgent });
+  const run = await session.send('Hello');
+  const parts = await Array.fromAsync(run.stream());
+  const here = await Array.fromAsync((await (await runtime.sessions.get(session.id)).run(run.id)).stream());
+  const kept = (all: readonly RunPart[]) => JSON.parse(JSON.stringify(all.filter((part) => 'seq' in part)));
+  expect(kept(parts)).toEqual(kept(here));
+  expect(parts.map((part) => (part.type === 'text' ? part.text : '')).join('')).toBe('Done.');
+  const last = parts.at(-1) as Extract<RunPart, { seq: number }>;
+  expect(await Array.fromAsync(run.stream({ after: last.seq }))).toEqual([]);
+  expect(broken.connections()).toBeGreaterThan(4);
 }, 60_000);

@@ -1,6 +1,5 @@
 import { abortableGenerator } from '../concurrency/abortable-generator.ts';
 import type { EventsOptions } from '../core/engine/events.ts';
-import type { Preview } from '../core/engine/preview.ts';
 import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import { pointText } from './address.ts';
@@ -35,8 +34,7 @@ export async function* followEvents(
   session: string,
   { after = 0, signal }: EventsOptions,
 ): AsyncGenerator<SessionEvent, void, void> {
-  const query = { after, previews: false };
-  for await (const frame of follow(transport, `${session}/events`, { query, signal })) {
+  for await (const frame of follow(transport, `${session}/events`, { query: { after }, signal })) {
     const event = eventIn(frame);
     if (event) yield event;
   }
@@ -85,21 +83,3 @@ async function* untilAborted<T>(
     if (!signal.aborted) throw error;
   }
 }
-
-/** Calls the listener with previews as they happen. The returned function stops it. */
-export const listenToPreviews = (
-  transport: Transport,
-  session: string,
-  listener: (preview: Preview) => void,
-): (() => void) => {
-  const leaving = new AbortController();
-  const { signal } = leaving;
-  const listen = async (): Promise<void> => {
-    const { seq } = await transport.json<{ readonly seq: number }>(session, { signal });
-    for await (const frame of follow(transport, `${session}/events`, { query: { after: seq }, signal })) {
-      if (frame.event === 'preview') listener(dataOf<Preview>(frame));
-    }
-  };
-  listen().catch(() => undefined); // previews are best effort: the log misses nothing
-  return () => leaving.abort();
-};

@@ -4,9 +4,10 @@ import { PerdureError } from '../schema/error.ts';
 import type { SessionEvent } from '../schema/event.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { Json } from '../schema/json.ts';
+import type { AnswerPiece, RunPart } from '../schema/run-part.ts';
 import { hasEnded, isAtRest, type RunResult, type RunUnderWay } from '../schema/run-result.ts';
 import { path } from './address.ts';
-import { eventIn, followEvents } from './events.ts';
+import { dataOf, eventIn, followEvents } from './events.ts';
 import { follow } from './follow.ts';
 import { freshKey, type Transport } from './transport.ts';
 
@@ -25,6 +26,37 @@ async function* eventsOfRun(
     if (frame.event === 'end') return;
     const event = eventIn(frame);
     if (event) yield event;
+  }
+}
+
+/** What is new of a piece: a connection that is made anew shows the message that is being written from its beginning. */
+class UnseenPieces {
+  #message: string | undefined;
+  readonly #ends = new Map<AnswerPiece['type'], number>();
+
+  of(part: RunPart<Json>): RunPart<Json> | undefined {
+    if (!('offset' in part)) return part;
+    const { message, type, offset, text } = part;
+    if (message !== this.#message) this.#ends.clear();
+    this.#message = message;
+    const seen = Math.max(0, (this.#ends.get(type) ?? 0) - offset);
+    if (seen >= text.length) return undefined;
+    this.#ends.set(type, offset + text.length);
+    return { ...part, offset: offset + seen, text: text.slice(seen) };
+  }
+}
+
+async function* partsOfRun(
+  transport: Transport,
+  at: string,
+  after: number | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<RunPart<Json>, void, void> {
+  const unseen = new UnseenPieces();
+  for await (const frame of follow(transport, `${at}/stream`, { query: { after }, signal })) {
+    if (frame.event === 'over') return;
+    const part = unseen.of(dataOf<RunPart<Json>>(frame));
+    if (part) yield part;
   }
 }
 
@@ -58,6 +90,8 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
     session,
     events: ({ after, signal } = {}) =>
       abortableGenerator(signal, (ending) => eventsOfRun(transport, at, after, ending)),
+    stream: ({ after, signal } = {}) =>
+      abortableGenerator(signal, (ending) => partsOfRun(transport, at, after, ending)),
     status: () => look(),
     result: ({ signal } = {}) => waitUntil(isAtRest, signal),
     waitForEnd: ({ signal } = {}) => waitUntil(hasEnded, signal),

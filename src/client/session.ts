@@ -12,7 +12,7 @@ import type { SessionSummary } from '../schema/summary.ts';
 import { path, placeText, pointText } from './address.ts';
 import { type AgentRef, agentRef } from './agent-ref.ts';
 import { commitAfar } from './commit.ts';
-import { listenToPreviews, readEvents } from './events.ts';
+import { readEvents } from './events.ts';
 import { artifactsAfar, filesAfar } from './files.ts';
 import { filterQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
@@ -93,7 +93,6 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     handoff: (options) => move(`${at}/handoff`, options),
     limit: (limits, options) => move(`${at}/limits`, { limits, ...options }),
     usage: () => transport.json(`${at}/usage`),
-    previews: (listener) => listenToPreviews(transport, at, listener),
     state: ({ at: point } = {}) => transport.json(`${at}/state`, { query: { at: pointText(point) } }),
     commit: (change, options) => commitAfar(transport, at, change, options),
     lift: (paths, options) => post(`${at}/lift`, { paths: typeof paths === 'string' ? [paths] : paths, ...options }),

@@ -129,10 +129,9 @@ test('[MODEL14] an agent whose model is a script needs nothing registered, also 
   for (const runtime of [first, await open()]) {
     const run = await session.send('Hello');
     await runtime.worker().runUntilIdle();
-    const result = await run.result();
-    said.push(result.status === 'succeeded' && result.output);
+    said.push(await run.result());
   }
-  expect(said).toEqual(['Hello.', 'Again.']);
+  expect(said).toMatchObject([{ output: 'Hello.' }, { output: 'Again.' }]);
   const asked = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'model.called');
   expect(asked.map(({ payload }) => payload)).toMatchObject(Array(2).fill({ model: 'scripted/greeting' }));
 });

@@ -12,7 +12,6 @@ import {
   defineScript,
   defineTool,
   openRuntime,
-  type Preview,
   type Runtime,
   type Script,
   type Session,
@@ -206,13 +205,13 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
     await runtime.worker().start();
 
     const session = await runtime.sessions.open({ agent, title: text, metadata: { [plain]: [text] } });
-    const previews: Preview[] = [];
-    session.previews((preview) => previews.push(preview));
     const run = await session.send([
       { type: 'text', text },
       { type: 'file', mediaType: 'text/plain', name: plain, data: Buffer.from(text).toString('base64') },
     ]);
+    const streaming = Array.fromAsync(run.stream());
     await settled(session, run);
+    const parts = await streaming;
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: `All of it: ${cleanText}` });
 
     await session.update({ title: `again ${text}` });
@@ -285,11 +284,12 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
         'run.ended',
       ]),
     );
-    const shown = previews.map(({ text: piece }) => piece).join('');
+    const shown = parts.map((part) => ('text' in part ? part.text : '')).join('');
     expect(shown).toContain(cleanText);
     const bundle = Buffer.concat(await Array.fromAsync(runtime.sessions.export(sessions)));
     const views = [
-      ...leaksIn('previews', shown),
+      ...leaksIn('pieces', shown),
+      ...leaksIn('parts', parts),
       ...leaksIn('requests', asked),
       ...leaksIn('events', events),
       ...leaksIn('summaries', await runtime.sessions.list()),

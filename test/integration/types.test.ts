@@ -14,6 +14,7 @@ import {
   type OwnState,
   openRuntime,
   type Run,
+  type RunPart,
   type RunResult,
   type Runtime,
   type Session,
@@ -28,8 +29,8 @@ interface Order {
   note?: string | undefined;
 }
 const initial = { status: 'draft', items: [] } satisfies Order as Pick<Order, 'status' | 'items'>;
-const counter = defineScript({ name: 'counter', everyTurn: true, steps: [{ text: '{"count":"12"}' }] });
-const common = { version: 1, initial, model: counter } as const;
+const script = defineScript({ name: 'counter', everyTurn: true, steps: [{ text: '{"count":"12"}' }] });
+const common = { version: 1, initial, model: script } as const;
 const counted = z.object({ count: z.string().transform(Number) });
 
 const withZod = defineAgent({
@@ -56,7 +57,7 @@ const withArkType = defineAgent({
   name: 'arktype',
   state: type({ status: "'draft' | 'placed'", items: 'string[]', 'note?': 'string' }),
 });
-const untyped = defineAgent({ name: 'untyped', version: 1, model: counter });
+const untyped = defineAgent({ name: 'untyped', version: 1, model: script });
 const secondVersion = defineAgent({
   ...common,
   version: 2,
@@ -212,6 +213,7 @@ test('[TYPE3] the result of a run is told apart by its status', () => {
   expect(toldBy({ ...about, status: 'failed', error: { code: 'MODEL_REFUSED', message: '' } })).toBe('MODEL_REFUSED');
   expect(toldBy({ ...about, status: 'waiting', waitingFor: 'budget' })).toBe('budget');
   expectTypeOf<Awaited<ReturnType<Run<number>['waitForEnd']>>>().toEqualTypeOf<EndedRun<number>>();
+  expectTypeOf<Extract<RunPart<number>, { type: 'end' }>['result']>().toEqualTypeOf<EndedRun<number>>();
 });
 
 test('[TYPE4] the client has the types of an agent, given the agent or its type alone', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SessionEvent } from '../../schema/event.ts';
+import { newId } from '../../schema/ids.ts';
 import { LivePrinter } from './live-printer.ts';
 
 /** The output for an answer of which these previews arrived before the event. */
@@ -19,10 +20,11 @@ const printed = async (pieces: readonly (readonly [kind: 'text' | 'reasoning', t
     { type: 'text', text: 'One, two.' },
   ];
   const event = (type: string, payload: object) => printer.event({ type, payload } as unknown as SessionEvent);
-  event('model.called', { message: 'm1' });
-  for (const [kind, text] of pieces) printer.preview({ type: 'delta', message: 'm1', offset: 0, kind, text });
-  event('message.appended', { message: { id: 'm1', role: 'assistant', content } });
-  printer.preview({ type: 'delta', message: 'm1', offset: 5, kind: 'text', text: 'two.' });
+  const message = newId('msg');
+  event('model.called', { message });
+  for (const [kind, text] of pieces) printer.piece({ type: kind, message, offset: 0, text });
+  event('message.appended', { message: { id: message, role: 'assistant', content } });
+  printer.piece({ type: 'text', message, offset: 5, text: 'two.' });
   await printer.settled;
   return said;
 };

@@ -1,6 +1,6 @@
-import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
+import type { AnswerPiece, RunPart } from '../../schema/run-part.ts';
 import { truncate, wrap } from '../terminal/display-width.ts';
 import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { printableLine } from '../terminal/printable.ts';
@@ -9,14 +9,12 @@ import { type Activity, activityOf } from './activity.ts';
 import { FlowingText } from './flowing-text.ts';
 import type { Person } from './person.ts';
 
-export type Preview = Parameters<Parameters<Session['previews']>[0]>[0];
-type Delta = Extract<Preview, { type: 'delta' }>;
 type Kind = 'text' | 'reasoning';
 
 interface Answer {
   readonly shown: Record<Kind, string>;
-  /** Previews that arrived before the event that the model was called. */
-  readonly early: Delta[];
+  /** Pieces that arrived before the event that the model was called. */
+  readonly early: AnswerPiece[];
   isAsked: boolean;
 }
 
@@ -56,9 +54,10 @@ export class LivePrinter {
     this.#later(() => this.#lines([{ mark: '', text, style, whole: true }]));
   }
 
-  preview(preview: Preview): void {
-    if (preview.type === 'progress') this.#later(() => this.#progress(preview.text));
-    else this.#later(() => this.#delta(preview));
+  /** What is shown before the log has it; all else comes with the events. */
+  piece(part: RunPart): void {
+    if (part.type === 'tool-progress') this.#later(() => this.#progress(part.text));
+    else if ('offset' in part) this.#later(() => this.#piece(part));
   }
 
   event(event: SessionEvent): void {
@@ -96,13 +95,13 @@ export class LivePrinter {
     return known;
   }
 
-  async #delta(delta: Delta): Promise<void> {
-    const { kind, text, message } = delta;
+  async #piece(piece: AnswerPiece): Promise<void> {
+    const { type, text, message } = piece;
     const answer = this.#answer(message);
-    if (kind !== 'text' && kind !== 'reasoning') return;
-    if (!answer.isAsked) return void answer.early.push(delta);
-    answer.shown[kind] += text;
-    await this.#write(kind, text);
+    if (type === 'tool-input') return;
+    if (!answer.isAsked) return void answer.early.push(piece);
+    answer.shown[type] += text;
+    await this.#write(type, text);
   }
 
   async #write(kind: Kind, text: string): Promise<void> {
@@ -181,7 +180,7 @@ export class LivePrinter {
   async #asked(message: string): Promise<void> {
     const answer = this.#answer(message);
     answer.isAsked = true;
-    for (const delta of answer.early.splice(0)) await this.#delta(delta);
+    for (const piece of answer.early.splice(0)) await this.#piece(piece);
   }
 
   async #abandoned(message: string): Promise<void> {

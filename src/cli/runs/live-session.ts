@@ -71,6 +71,8 @@ export class LiveSession {
   #asking: Ask | undefined;
   /** The kind of rest for which the next steps were already shown. */
   #announced: Rest['kind'] | undefined;
+  /** The run whose pieces are shown. */
+  #shownRun: RunId | undefined;
   #rested = Promise.withResolvers<void>();
   #isDetached = false;
   #isCancelling = false;
@@ -117,6 +119,7 @@ export class LiveSession {
     try {
       await this.#startWorker();
       if (!this.#worker) void this.#watchQueue().catch((error) => this.#leaving.abort(error));
+      if (runs.view.run) this.#showPieces(runs.view.run.id, runs.seq);
       if (after >= runs.seq) await this.#judge();
       for await (const event of session.events({ after, follow: true, signal: this.#leaving.signal })) {
         await this.#see(event);
@@ -135,11 +138,10 @@ export class LiveSession {
   }
 
   #listen(): () => void {
-    const { session, person, talk } = this.#options;
+    const { person, talk } = this.#options;
     const interrupt = (how: Interrupt): void => {
       void this.#interrupt(how).catch((error) => this.#leaving.abort(error));
     };
-    const unlisten = this.#context.json ? () => {} : session.previews((preview) => this.printer.preview(preview));
     const release = this.#context.onInterrupt(interrupt);
     if (person) {
       person.onInterrupt(() => interrupt('interrupt'));
@@ -150,10 +152,18 @@ export class LiveSession {
       });
       void this.#converse(person).catch((error) => this.#leaving.abort(error));
     }
-    return () => {
-      unlisten();
-      release();
+    return release;
+  }
+
+  /** Shows pieces of what a run writes and does. */
+  #showPieces(id: RunId, after: number): void {
+    if (this.#context.json || this.#options.show || this.#shownRun === id) return;
+    this.#shownRun = id;
+    const show = async (): Promise<void> => {
+      const run = await this.#options.session.run(id);
+      for await (const part of run.stream({ after, signal: this.#leaving.signal })) this.printer.piece(part);
     };
+    show().catch(() => undefined); // what is kept comes with the events
   }
 
   async #startWorker(): Promise<void> {
@@ -232,6 +242,7 @@ export class LiveSession {
   async #see(event: SessionEvent): Promise<void> {
     const { runs } = this.#options;
     const view = event.seq > runs.seq ? foldView(this.#view, event) : this.#view;
+    if (view.run) this.#showPieces(view.run.id, event.seq);
     await this.#show(event, view);
     this.#view = view;
     if (event.type === 'input.admitted') this.#admitted.add(event.payload.run);

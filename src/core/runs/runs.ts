@@ -6,6 +6,7 @@ import { followRun, isOfRun, newlyFollowed } from '../../schema/follow-run.ts';
 import type { RunId, SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import type { RunPart } from '../../schema/run-part.ts';
 import {
   type EndedRun,
   hasEnded,
@@ -17,18 +18,14 @@ import {
 } from '../../schema/run-result.ts';
 import { Following, readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
-import type { FollowAccess, HandleAccess, WorkerAccess, WriteAccess } from '../engine/scope.ts';
+import type { FollowAccess, HandleAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
+import type { AdmittedRun } from './admitted-run.ts';
 import { cancelRun } from './cancel.ts';
+import { type StreamAccess, streamRun } from './stream-run.ts';
 import { warnWhileUnclaimed } from './unclaimed-run-warning.ts';
-
-/** A run's id, and the seq of the event that admitted it. */
-export interface AdmittedRun {
-  readonly id: RunId;
-  readonly admittedAt: number;
-}
 
 /** One execution of a turn. The handle holds no resource, and the run continues without it. */
 export interface Run<Output = unknown> {
@@ -40,6 +37,12 @@ export interface Run<Output = unknown> {
   result(options?: z.input<typeof Waiting>): Promise<RunResult<Output>>;
   /** Waits until the run ends, however long it waits for people in between. Returns the outcome. */
   waitForEnd(options?: z.input<typeof Waiting>): Promise<EndedRun<Output>>;
+  /**
+   * Yields what the run shows, part by part, until it ends: pieces of the answer as the model writes it, calls, results,
+   * requests to people, and the end with the result. It continues across takeovers. `after` continues after the event of
+   * a part. The stream of a run that has ended replays it.
+   */
+  stream(options?: z.input<typeof Following>): AsyncGenerator<RunPart<Output>, void, void>;
   /** Yields its events from the admission on, as they happen, until it ends. `after` continues after a seq. */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
   /** Ends the run at once, also while a worker executes it. */
@@ -75,7 +78,7 @@ export async function* runStandings(
   }
 }
 
-export type RunHandleAccess = WriteAccess & FollowAccess & WorkerAccess & HandleAccess;
+export type RunHandleAccess = StreamAccess & HandleAccess;
 
 export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: AdmittedRun): Run<Json> => {
   const { id, admittedAt } = run;
@@ -112,6 +115,10 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
     events: (options = {}) => {
       const { after = 0, signal } = parseInput('the query', Following, options);
       return abortableGenerator(signal, (ending) => eventsAfter(after, ending));
+    },
+    stream: (options = {}) => {
+      const { after = 0, signal } = parseInput('the query', Following, options);
+      return abortableGenerator(signal, (ending) => streamRun(scope, key, run, after, ending));
     },
     status: async () => {
       for await (const standing of runStandings(scope, key, run)) return standing;

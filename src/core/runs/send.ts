@@ -10,8 +10,9 @@ import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
 import type { CallerAccess, FollowAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
+import type { AdmittedRun } from './admitted-run.ts';
 import { cancelRun } from './cancel.ts';
-import { type AdmittedRun, type Run, type RunHandleAccess, runHandle } from './runs.ts';
+import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
 /** Text, or parts: text and files with their bytes as base64. */
 export type SendInput = string | readonly z.input<typeof UserPart>[];

@@ -90,7 +90,6 @@ export const permissions = {
     handoff: change,
     limit: change,
     usage: take('viewer', 'usage'),
-    previews: follow,
     state: read,
     commit: change,
     lift: change,
@@ -114,7 +113,7 @@ export const permissions = {
     verify: read,
     export: takeAway,
   },
-  run: { events: follow, status: read, result: read, waitForEnd: read, cancel: change },
+  run: { stream: follow, events: follow, status: read, result: read, waitForEnd: read, cancel: change },
   files: {
     list: readFile,
     read: readFile,

@@ -22,7 +22,6 @@ import { type ExecuteOptions, execute } from '../engine/execute.ts';
 import { leaveFolder } from '../engine/open-files.ts';
 import type { DiffPlace } from '../engine/places.ts';
 import { resolvePoint } from '../engine/points.ts';
-import type { Preview } from '../engine/preview.ts';
 import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
@@ -127,11 +126,6 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
    * receives the problem.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /**
-   * Calls the listener with each piece of an answer or of progress as it happens. The returned function ends this. On
-   * PostgreSQL the pieces come from any worker, on SQLite from workers in this process.
-   */
-  previews(listener: (preview: Preview) => void): () => void;
   /** Sets the session's limits. A run that waits for its budget continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** The usage of the session so far, and its limits. */
@@ -291,7 +285,6 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
       await thenWork(limitSession(scope, key, parseInput('the limits', Limits, limits), reason));
     },
     usage: () => usageOf(scope, key),
-    previews: (listener) => scope.previews.listen(key, listener),
     update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),

@@ -26,7 +26,7 @@ async function* framesInto(made: { count: number; ended?: boolean }, signal: Abo
 
 test('[HTTP23] the server stops reading the source while its client does not read', async () => {
   const made = { count: 0 };
-  const response = start({ frames: (signal) => framesInto(made, signal) });
+  const response = start((signal) => framesInto(made, signal));
   const reader = response.body!.getReader();
   await reader.read();
   await turnOfLoop();
@@ -48,7 +48,7 @@ test('[HTTP8] beats do not displace frames that wait for a slow client', async (
     beat = Promise.withResolvers();
     return true;
   };
-  const response = start({ frames }, { beatMs: 5, mayGoOn, onEnd: () => beat.resolve() });
+  const response = start(frames, { beatMs: 5, mayGoOn, onEnd: () => beat.resolve() });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   for (let read = await reader.read(); !read.done; read = await reader.read()) {
@@ -65,7 +65,7 @@ test('[HTTP22] beats keep an idle stream open', async () => {
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const response = start({ frames: silent }, { beatMs: 5 });
+  const response = start(silent, { beatMs: 5 });
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   const read: (string | undefined)[] = [];
   while (read.length < 3) read.push((await reader.read()).value);
@@ -76,7 +76,7 @@ test('[HTTP22] beats keep an idle stream open', async () => {
 test('[HTTP22] a client that disconnects ends the source and releases the stream', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
-  const response = start({ frames: (signal) => framesInto(made, signal) }, { onEnd: () => ended++ });
+  const response = start((signal) => framesInto(made, signal), { onEnd: () => ended++ });
   const reader = response.body!.getReader();
   await reader.read();
   await reader.cancel();
@@ -89,7 +89,7 @@ test('[HTTP9] a stream whose key is no longer valid ends at the next beat', asyn
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
-  const response = start({ frames: silent }, { beatMs: 20, mayGoOn: async () => counts });
+  const response = start(silent, { beatMs: 20, mayGoOn: async () => counts });
   const reader = response.body!.getReader();
   await reader.read();
   counts = false;
@@ -99,21 +99,12 @@ test('[HTTP9] a stream whose key is no longer valid ends at the next beat', asyn
   expect(await rest()).toBe('ended');
 });
 
-test('[HTTP8, HTTP23] frames have an id, an event and data; previews have no id', async () => {
-  const frames = async function* (): AsyncGenerator<Frame> {
-    yield { id: '1', event: 'message.appended', data: { text: 'two\nlines' } };
-  };
-  let show: (preview: unknown) => void = () => {};
-  const response = start({
-    frames,
-    previews: (listener) => {
-      show = listener;
-      return () => {};
-    },
+test('[HTTP8, HTTP23] frames have an id, an event and data; pieces have no id', async () => {
+  const response = start(async function* (): AsyncGenerator<Frame> {
+    yield { id: '1', event: 'message', data: { text: 'two\nlines' } };
+    yield { event: 'text', data: { text: 'as it is written' } };
   });
-  show({ text: 'as it is written' });
   const text = await response.text();
-  expect(text).toContain('id: 1\nevent: message.appended\ndata: {"text":"two\\nlines"}\n\n');
-  expect(text).toContain('event: preview\ndata: {"text":"as it is written"}\n\n');
-  expect(text).not.toMatch(/id: .*\nevent: preview/);
+  expect(text).toContain('id: 1\nevent: message\ndata: {"text":"two\\nlines"}\n\n');
+  expect(text).toContain('\n\nevent: text\ndata: {"text":"as it is written"}\n\n');
 });

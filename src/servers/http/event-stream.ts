@@ -3,7 +3,6 @@ import type { EventSource, Frame } from './route.ts';
 
 /** Limits of the buffer for a client that reads more slowly than events are written. */
 const maxWaitingBytes = 256 * 1024;
-const maxPreviews = 256;
 
 const textOf = ({ id, event, data }: Frame): string =>
   `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${jsonText(data)}\n\n`;
@@ -23,7 +22,6 @@ class Outbox {
   readonly #encoder = new TextEncoder();
   #chunks: Uint8Array[] = [];
   #bytes = 0;
-  #previews: unknown[] = [];
   #wake: (() => void) | undefined;
   #room: (() => void) | undefined;
   isDone = false;
@@ -44,12 +42,6 @@ class Outbox {
     if (this.#bytes === 0) void this.put(': beat\n\n');
   }
 
-  preview(preview: unknown): void {
-    if (this.#previews.length >= maxPreviews) this.#previews.shift();
-    this.#previews.push(preview);
-    this.ring();
-  }
-
   ring(): void {
     this.#wake?.();
     this.#wake = undefined;
@@ -63,16 +55,14 @@ class Outbox {
 
   /** Returns undefined at the end. */
   async take(): Promise<Uint8Array | undefined> {
-    while (this.#bytes === 0 && this.#previews.length === 0) {
+    while (this.#bytes === 0) {
       if (this.isDone) return undefined;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
-    const shown = this.#previews.map((data) => this.#encoder.encode(textOf({ event: 'preview', data })));
-    const chunks = [...this.#chunks, ...shown];
+    const chunks = this.#chunks;
     this.#chunks = [];
-    this.#previews = [];
     this.#bytes = 0;
     this.#room?.();
     this.#room = undefined;
@@ -93,7 +83,7 @@ export const eventStream = (source: EventSource, options: StreamOptions): Respon
   };
   const pump = async (): Promise<void> => {
     try {
-      for await (const frame of source.frames(signal)) {
+      for await (const frame of source(signal)) {
         if (performance.now() - checkedAt > recheckMs) await check();
         if (signal.aborted) return;
         await outbox.put(textOf(frame));
@@ -108,13 +98,11 @@ export const eventStream = (source: EventSource, options: StreamOptions): Respon
       () => ending.abort(),
     );
   }, options.beatMs);
-  const stopPreviews = source.previews?.((preview) => outbox.preview(preview));
   let ended = false;
   const end = (): void => {
     if (ended) return;
     ended = true;
     clearInterval(beat);
-    stopPreviews?.();
     ending.abort();
     outbox.end();
     options.onEnd();

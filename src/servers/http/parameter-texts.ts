@@ -16,7 +16,6 @@ export const parameterTexts: Readonly<Record<string, string>> = {
   mediaType: 'Media type of the content; by default it follows from the name.',
   mode: 'Permissions as three octal digits, such as `755`.',
   path: 'Path of a file or folder, relative to the worktree.',
-  previews: '`false`: without previews.',
   provenance: 'Only with one of these provenances; may be repeated.',
   quick: '`true`: checks the trees of files, but not their content.',
   run: 'Only those of this run.',

@@ -42,13 +42,8 @@ export interface RouteCall<Params, Query, Body> {
   readonly events: (source: EventSource) => Response;
 }
 
-/** Source of an event stream. */
-export interface EventSource {
-  /** Yields frames in order, read only as fast as the client reads. */
-  readonly frames: (signal: AbortSignal) => AsyncIterable<Frame>;
-  /** Subscribes to previews. They are sent when there is room, and dropped for a slow client. */
-  readonly previews?: ((listener: (preview: unknown) => void) => () => void) | undefined;
-}
+/** Source of an event stream: yields frames in order, and is read only as fast as the client reads. */
+export type EventSource = (signal: AbortSignal) => AsyncIterable<Frame>;
 
 export interface Frame {
   readonly id?: string | undefined;

@@ -85,7 +85,7 @@ test("[RED9] no vault value and no key appears in an answer, a stream, the log, 
   const { id: session } = await json('/v1/sessions', { method: 'POST', body });
   const path = `/v1/sessions/${session}`;
   const leaving = new AbortController();
-  const streams = [`${path}/events`, '/v1/events?after=0'].map(async (address) => {
+  const listen = async (address: string) => {
     const response = await ask(address, { signal: leaving.signal });
     try {
       for await (const chunk of response.body!.pipeThrough(
@@ -94,8 +94,10 @@ test("[RED9] no vault value and no key appears in an answer, a stream, the log, 
         output.push(chunk);
       }
     } catch {} // left
-  });
+  };
+  const streams = [`${path}/events`, '/v1/events?after=0'].map(listen);
   const { run } = await json(`${path}/runs`, { method: 'POST', body: { input: `Keep ${value} to yourself` } });
+  streams.push(listen(`${path}/runs/${run}/stream`));
   expect(await json(`${path}/runs/${run}?wait=true`)).toMatchObject({ status: 'succeeded' });
   const patch = [{ op: 'add', path: '/facts/output', value: { deep: [value] } }];
   await json(`${path}/state`, { method: 'PATCH', body: { patch, why: value } });

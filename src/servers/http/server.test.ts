@@ -233,7 +233,7 @@ test('[HTTP24] a wait is answered with 503, not 401, while the store cannot chec
 test('[HTTP10] stopping ends streams and lets requests under way complete', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
-  const frames = framesOf(await server.ask(`${session}/events?previews=false`));
+  const frames = framesOf(await server.ask(`${session}/events`));
   expect((await nextEvent(frames))?.event).toBe('session.opened');
   const underWay = httpRequest(`${server.server.url}${session}/files/content?path=late.txt`, {
     method: 'PUT',

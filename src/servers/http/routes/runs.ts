@@ -8,6 +8,7 @@ import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, someParts, UserPart } from '../../../schema/message.ts';
 import { InputPolicy } from '../../../schema/run.ts';
+import type { RunPart } from '../../../schema/run-part.ts';
 import { hasEnded } from '../../../schema/run-result.ts';
 import { EventPage, EventView } from '../../../schema/views/event.ts';
 import { InputsView, RunResultView, RunView } from '../../../schema/views/session.ts';
@@ -27,13 +28,21 @@ async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Fr
   for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
 }
 
+async function* partFrames(parts: AsyncIterable<RunPart>): AsyncGenerator<Frame, void, void> {
+  for await (const part of parts) {
+    yield { ...('seq' in part && { id: String(part.seq) }), event: part.type, data: part };
+  }
+}
+
 /** The last frame says that the run is over. A stream without it was cut off. */
 async function* untilOver(
   run: Run,
-  options: { readonly after: number | undefined; readonly signal: AbortSignal },
+  frames: AsyncIterable<Frame>,
+  last: string,
+  signal: AbortSignal,
 ): AsyncGenerator<Frame, void, void> {
-  yield* asFrames(run.events(options));
-  if (!options.signal.aborted && hasEnded(await run.status())) yield { event: 'end', data: {} };
+  yield* frames;
+  if (!signal.aborted && hasEnded(await run.status())) yield { event: last, data: {} };
 }
 
 /** Where a reader resumes. An event that does not exist is refused before the stream begins. */
@@ -152,24 +161,20 @@ export const runRoutes = [
     verb: 'session.events',
     summary: 'The log as it is written; with `follow=false`, only what exists now',
     about:
-      'Server-sent events: `id` is the seq, `event` the type, `data` the event. Frames named `preview` have no id and are not part of the log. After a break, `Last-Event-ID` or `after` resumes without a gap or a repeat. `at` ends the stream at that point. `follow=false` returns one page as JSON, or with `accept: text/event-stream` a stream that ends.',
+      'Server-sent events: `id` is the seq, `event` the type, `data` the event. After a break, `Last-Event-ID` or `after` resumes without a gap or a repeat. `at` ends the stream at that point. `follow=false` returns one page as JSON, or with `accept: text/event-stream` a stream that ends.',
     query: {
       after: Whole.optional(),
       ...atPoint,
       follow: Flag.optional(),
       limit: limitUpTo(1000).optional(),
-      previews: Flag.optional(),
     },
     answer: stream,
     page: EventPage,
     handle: async ({ session, query, headers, events }) => {
-      const { at, follow = at === undefined, limit = 200, previews = true } = query;
+      const { at, follow = at === undefined, limit = 200 } = query;
       const after = (await cursorOf(session, headers, query)) ?? 0;
       if (follow || wantsStream(headers)) {
-        return events({
-          frames: (signal) => asFrames(session.events({ after, at, follow, signal })),
-          ...(follow && previews && { previews: (listener) => session.previews(listener) }),
-        });
+        return events((signal) => asFrames(session.events({ after, at, follow, signal })));
       }
       return Response.json(await pageOf(session.events({ after, at }), after, limit));
     },
@@ -188,10 +193,24 @@ export const runRoutes = [
     handle: async ({ session, params, query, headers, events }) => {
       const run = await session.run(params.run);
       const after = await cursorOf(session, headers, query);
-      return events({
-        frames: (signal) => untilOver(run, { after, signal }),
-        previews: (listener) => session.previews(listener),
-      });
+      return events((signal) => untilOver(run, asFrames(run.events({ after, signal })), 'end', signal));
+    },
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/runs/{run}/stream',
+    name: 'streamRun',
+    verb: 'session.run',
+    summary: 'What a run shows, part by part, until it ends',
+    about:
+      'Server-sent events: `event` is the type of the part, `data` the part. Parts of the log have their seq as `id`, and `Last-Event-ID` or `after` goes on behind it. Pieces of an answer have no id: `offset` is their place in the message, and a new connection begins with the first piece. The last frame, when the run is over, is named `over` and has no id; a stream without it broke off.',
+    params: inRun,
+    query: { after: Whole.optional() },
+    answer: stream,
+    handle: async ({ session, params, query, headers, events }) => {
+      const run = await session.run(params.run);
+      const after = await cursorOf(session, headers, query);
+      return events((signal) => untilOver(run, partFrames(run.stream({ after, signal })), 'over', signal));
     },
   }),
 ];

@@ -38,7 +38,7 @@ export const workspaceRoutes = [
       if (after !== undefined && after > Date.now() + clockSkewMs) {
         throw new PerdureError('INVALID_INPUT', 'after is in the future: give a past time in milliseconds since 1970');
       }
-      return events({ frames: (signal) => hints(runtime.changes({ after, signal }), after) });
+      return events((signal) => hints(runtime.changes({ after, signal }), after));
     },
   }),
   defineRoute({

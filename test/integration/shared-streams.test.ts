@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
 import type { Model } from '../../src/core/ports/model.ts';
-import { defineAgent, openRuntime, type Preview } from '../../src/index.ts';
+import { defineAgent, openRuntime, type Run, type RunPart } from '../../src/index.ts';
 import { serveHttp } from '../../src/servers/http/index.ts';
 import { newWakeSignal } from '../../src/testing/contract/waking/wake-signal.ts';
 import { createDatabase } from '../support/postgres/postgres.ts';
@@ -28,23 +28,25 @@ const wordByWord = () => {
   return { model, goOn: () => steps[step++]!.resolve() };
 };
 
-/** Collects what a listener has seen as text, and waits for a given text. */
-const looking = (listen: (listener: (preview: Preview) => void) => () => void) => {
+/** Collects what a stream has shown as text, and waits for a given text. */
+const looking = (run: Run) => {
   const signal = newWakeSignal();
-  const seen: Preview[] = [];
+  const seen: Extract<RunPart, { type: 'text' }>[] = [];
   const text = () => seen.map((each) => each.text).join('');
-  listen((preview) => {
-    seen.push(preview);
-    signal.wake();
-  });
+  const ended = (async () => {
+    for await (const part of run.stream()) {
+      if (part.type === 'text') seen.push(part);
+      signal.wake();
+    }
+  })();
   const until = async (wanted: string) => {
     while (text().length < wanted.length) await signal.next();
     expect(text()).toBe(wanted);
   };
-  return { seen, until };
+  return { seen, until, ended };
 };
 
-test("[RUN20, HTTP8] previews of another process's worker are shown live, even by a server without a worker, and are not in the log", async () => {
+test("[RUN20, HTTP8, RUN32] pieces from another process's worker are shown live, even by a server without a worker, and are not in the log", async () => {
   const database = await createDatabase();
   onTestFinished(database.drop);
   const { model, goOn } = wordByWord();
@@ -58,20 +60,21 @@ test("[RUN20, HTTP8] previews of another process's worker are shown live, even b
   const { token } = await other!.keys.create({ member: 'local' });
   await worker!.worker().start();
   const session = await other!.sessions.open({ agent });
-  const early = looking((listener) => session.previews(listener));
   const run = await session.send('Count');
+  const early = looking(run);
   goOn();
   await early.until('One, ');
   const remote = await connect({ url: server.url, key: token }).sessions.get(session.id);
-  const late = looking((listener) => remote.previews(listener));
+  const late = looking(await remote.run(run.id));
   await late.until('One, ');
   goOn();
   for (const look of [early, late]) await look.until('One, two, ');
   expect((await session.transcript()).map(({ message }) => message.role)).toEqual(['user']);
   for (let times = 0; times < 2; times++) goOn();
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'One, two, three.' });
-  for (const { until, seen } of [early, late]) {
+  for (const { until, seen, ended } of [early, late]) {
+    await ended;
     await until('One, two, three.');
-    expect(seen.map((each) => each.type === 'delta' && each.offset)).toEqual([0, 5, 10]);
+    expect(seen.map(({ offset }) => offset)).toEqual([0, 5, 10]);
   }
 });

@@ -1,0 +1,78 @@
+import type { MessageId, SessionId } from './ids.ts';
+import type { Json } from './json.ts';
+import type { Message, ToolResultPart } from './message.ts';
+import type { WaitReason } from './run.ts';
+import type { EndedRun } from './run-result.ts';
+
+interface PieceOf<Type> {
+  readonly type: Type;
+  /** The id of the message that it will be a part of. */
+  readonly message: MessageId;
+  /** How many characters of this type the message had before. */
+  readonly offset: number;
+  readonly text: string;
+}
+
+/** A piece of the answer that is being written. The log does not hold it. */
+export type AnswerPiece = PieceOf<'text'> | PieceOf<'reasoning'> | PieceOf<'tool-input'>;
+
+/** What a tool shows while its call runs. The log does not hold it. */
+export interface ProgressPiece {
+  readonly type: 'tool-progress';
+  readonly callId: string;
+  readonly text: string;
+}
+
+/** What one event tells of a run. `seq` is that event, from which on `stream({ after })` goes on. */
+export type EventPart<Output = unknown> = { readonly seq: number } & (
+  | { readonly type: 'started'; readonly attempt: number }
+  | { readonly type: 'message'; readonly message: Extract<Message, { role: 'assistant' }> }
+  /** The answer broke off: drop what was shown of this message. */
+  | { readonly type: 'restart'; readonly message: MessageId; readonly reason: string }
+  | {
+      readonly type: 'tool-call';
+      readonly callId: string;
+      readonly tool: string;
+      readonly input: Json;
+      readonly attempt: number;
+    }
+  | { readonly type: 'tool-results'; readonly results: readonly ToolResultPart[] }
+  | {
+      readonly type: 'approval';
+      readonly approval: string;
+      readonly callId: string;
+      readonly tool: string;
+      readonly input: Json;
+      readonly summary: string;
+      readonly expiresAt?: number | undefined;
+    }
+  | {
+      readonly type: 'approval-settled';
+      readonly approval: string;
+      readonly answer: 'approved' | 'denied' | 'expired' | 'voided';
+      readonly reason?: string | undefined;
+    }
+  | {
+      readonly type: 'question';
+      readonly callId: string;
+      readonly tool: string;
+      readonly question: string;
+      readonly options?: readonly string[] | undefined;
+    }
+  | { readonly type: 'question-answered'; readonly callId: string; readonly answer: string }
+  | {
+      readonly type: 'waiting';
+      readonly for: WaitReason;
+      readonly reason?: string | undefined;
+      /** Goes on by itself then. */
+      readonly until?: number | undefined;
+      /** The session of a subagent that waits. */
+      readonly session?: SessionId | undefined;
+    }
+  | { readonly type: 'paused'; readonly reason?: string | undefined }
+  | { readonly type: 'resumed' }
+  | { readonly type: 'end'; readonly result: EndedRun<Output> }
+);
+
+/** One thing that a run shows, in the order in which it happens. */
+export type RunPart<Output = unknown> = EventPart<Output> | AnswerPiece | ProgressPiece;
