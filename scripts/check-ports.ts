@@ -1,4 +1,4 @@
-/** Holds the core to time, timers and randomness that come through src/core/ports, so that it can be run by those of a test. */
+/** Checks that the core takes time, timers and randomness from src/core/ports, so that tests and simulations can inject them. */
 import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
 
@@ -7,14 +7,14 @@ const ambient =
 
 const ports = 'src/core/ports/';
 
-/** Folders and files that take them from the machine all the same, and why. */
+/** Folders and files that use the platform directly, and why. */
 const exceptions: Readonly<Record<string, string>> = {
   'src/core/files/disk/':
-    'works on real files, in a thread and beside other processes: it compares its time with theirs, and names must differ',
-  'src/core/bundles/scratch-file.ts': 'names a real file, which no other process may name',
-  'src/core/access/stored-key.ts': 'makes API keys, which nobody may foresee',
-  'src/core/vault/seal.ts': 'makes keys and nonces, which must never come again',
-  'src/core/webhooks/signing-secret.ts': 'makes secrets, which nobody may foresee',
+    'works on real files beside other processes: it compares times with theirs, and file names must differ',
+  'src/core/bundles/scratch-file.ts': 'names a real file, whose name must be unique',
+  'src/core/access/stored-key.ts': 'makes API keys, which must be unpredictable',
+  'src/core/vault/seal.ts': 'makes keys and nonces, which must never repeat',
+  'src/core/webhooks/signing-secret.ts': 'makes secrets, which must be unpredictable',
 };
 
 const isBelow = (path: string, place: string): boolean =>

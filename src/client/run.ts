@@ -29,7 +29,7 @@ async function* eventsOfRun(
   }
 }
 
-/** What is new of a piece: a connection that is made anew shows the message that is being written from its beginning. */
+/** Drops what was already yielded, because a new connection replays the message in progress from its beginning. */
 class UnseenPieces {
   #message: string | undefined;
   readonly #ends = new Map<AnswerPiece['type'], number>();

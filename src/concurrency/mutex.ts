@@ -1,4 +1,4 @@
-/** Does one piece of work after another, in the order of the calls. A failure reaches its caller alone. */
+/** Runs one task after another, in the order of the calls. A failure reaches only its own caller. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -8,13 +8,13 @@ export class Mutex {
     return mine;
   }
 
-  /** Waits for the work that was asked for so far. */
+  /** Waits for all tasks that were queued so far. */
   async settle(): Promise<void> {
     await this.#last;
   }
 }
 
-/** A mutex for each key. It keeps nothing of a key that has no work left. */
+/** A mutex for each key. A key without tasks takes no memory. */
 export class KeyedMutex<Key> {
   readonly #last = new Map<Key, Promise<unknown>>();
 
@@ -29,7 +29,7 @@ export class KeyedMutex<Key> {
     return mine;
   }
 
-  /** Waits for the work that was asked for so far. */
+  /** Waits for all tasks that were queued so far. */
   async settle(): Promise<void> {
     await Promise.all(this.#last.values());
   }

@@ -1,4 +1,4 @@
-/** Waits, and ends at once when the signal is aborted. */
+/** Waits. Resolves at once when the signal aborts. */
 export const pause = (ms: number, signal?: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {

@@ -123,7 +123,7 @@ const nonNegative = (text: string | undefined): number | undefined => {
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 };
 
-/** What a provider asks to wait: milliseconds in a header of their own, seconds, or a date. */
+/** The delay that a provider requests: milliseconds in `retry-after-ms`, or seconds or a date in `retry-after`. */
 const retryAfterMs = (headers: Headers | undefined, nowMs: number): number | undefined => {
   const ms = nonNegative(headers?.['retry-after-ms']);
   if (ms !== undefined) return Math.round(ms);

@@ -117,7 +117,7 @@ export const eventDefinitions = {
     z.strictObject({
       agent: AgentRef,
       schemaHash: Hash,
-      /** Of each part of the agent as it was, by which a later change is found. */
+      /** A digest of each part of the agent, to detect a later change. */
       digests: bounded(z.record(Text.max(300), z.string().regex(/^[0-9a-f]{16}$/))).optional(),
     }),
   ),

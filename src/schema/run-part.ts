@@ -8,7 +8,7 @@ interface PieceOf<Type> {
   readonly type: Type;
   /** The id of the message that it will be a part of. */
   readonly message: MessageId;
-  /** How many characters of this type the message had before. */
+  /** The number of characters of this type before this piece. */
   readonly offset: number;
   readonly text: string;
 }
@@ -16,14 +16,14 @@ interface PieceOf<Type> {
 /** A piece of the answer that is being written. The log does not hold it. */
 export type AnswerPiece = PieceOf<'text'> | PieceOf<'reasoning'> | PieceOf<'tool-input'>;
 
-/** What a tool shows while its call runs. The log does not hold it. */
+/** Progress that a tool reports while its call runs. The log does not hold it. */
 export interface ProgressPiece {
   readonly type: 'tool-progress';
   readonly callId: string;
   readonly text: string;
 }
 
-/** What one event tells of a run. `seq` is that event, from which on `stream({ after })` goes on. */
+/** One event of a run. `stream({ after: seq })` continues after it. */
 export type EventPart<Output = unknown> = { readonly seq: number } & (
   | { readonly type: 'started'; readonly attempt: number }
   | { readonly type: 'message'; readonly message: Extract<Message, { role: 'assistant' }> }
@@ -64,7 +64,7 @@ export type EventPart<Output = unknown> = { readonly seq: number } & (
       readonly type: 'waiting';
       readonly for: WaitReason;
       readonly reason?: string | undefined;
-      /** Goes on by itself then. */
+      /** The time at which the run continues by itself. */
       readonly until?: number | undefined;
       /** The session of a subagent that waits. */
       readonly session?: SessionId | undefined;
@@ -74,5 +74,5 @@ export type EventPart<Output = unknown> = { readonly seq: number } & (
   | { readonly type: 'end'; readonly result: EndedRun<Output> }
 );
 
-/** One thing that a run shows, in the order in which it happens. */
+/** One item of a run's stream, in the order in which it happens. */
 export type RunPart<Output = unknown> = EventPart<Output> | AnswerPiece | ProgressPiece;

@@ -199,7 +199,7 @@ test('[WORKER4] a worker whose heartbeats fail releases its sessions before thei
   await begun;
   isCut = true;
   await expect.poll(() => calls[0]!.signal.aborted, { timeout: 5000 }).toBe(true);
-  expect(calls[0]!.signal.reason).toMatchObject({ message: expect.stringContaining('out of reach') });
+  expect(calls[0]!.signal.reason).toMatchObject({ message: expect.stringContaining('unreachable') });
   expect(warnings).toContainEqual(expect.objectContaining({ code: 'STORE_UNAVAILABLE' }));
   await (await open()).worker({ pollMs: 20 }).start();
   await expect.poll(() => calls.length, { timeout: 5000 }).toBe(2);

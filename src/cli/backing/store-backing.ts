@@ -92,7 +92,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
       agents,
       worker: false,
       onWarning: (problem) => {
-        // The built-in agent follows the environment, and nobody can raise its version.
+        // The built-in agent follows the environment, and a user cannot raise its version.
         if (file === undefined && isPerdureError(problem, 'AGENT_CHANGED')) return;
         warn(withoutSecrets(problem instanceof Error ? problem.message : String(problem), address));
       },

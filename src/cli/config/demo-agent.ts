@@ -8,13 +8,13 @@ import { demoTour } from './demo-script.ts';
 const wordMs = 25;
 const identity = { name: 'demo', version: 1 } as const;
 
-/** What the agent `demo` asks where the key of a provider is set and PERDURE_MODEL names nothing else. */
+/** Model of the agent `demo` for each provider key, unless PERDURE_MODEL names another. */
 const usualModels: Readonly<Record<string, string>> = {
   ANTHROPIC_API_KEY: 'anthropic/claude-sonnet-5-5',
   OPENAI_API_KEY: 'openai/gpt-5.6',
 };
 
-/** Undefined where there is none: then a script answers. */
+/** Returns undefined without a model; then a script answers. */
 const demoModel = (env: Env): string | undefined =>
   env.PERDURE_MODEL || Object.entries(usualModels).find(([key]) => env[key]?.trim())?.[1];
 

@@ -10,7 +10,7 @@ import { runConfig } from './running-config.ts';
 
 const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
 
-/** Runs what others wrote: where it would end the process, and nobody would be told why, it fails. */
+/** Runs foreign code. A call of `process.exit` throws instead of ending the process without an explanation. */
 const withoutExit = async <T>(run: () => Promise<T>): Promise<T> => {
   const { exit } = process;
   process.exit = (code) => {

@@ -10,8 +10,8 @@ const endsAsking = new RegExp(`: (?:${imperatives})\\b${noRequest}[^:]*$`);
 /** Whether a message of Perdure names a command or an option, or gives advice. */
 export const namesRemedy = (message: string): boolean => asks.test(message);
 
-/** Of a message that may begin with the words of others, such as a provider: whether it ends with ours that ask for something. */
+/** Whether a message ends with advice of Perdure. It may begin with foreign text, such as a provider's. */
 export const endsWithRemedy = (message: string): boolean => endsAsking.test(message);
 
-/** The same without that end. */
+/** Removes the advice at the end of a message. */
 export const withoutRemedy = (message: string): string => message.replace(endsAsking, '');

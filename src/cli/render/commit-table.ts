@@ -6,7 +6,7 @@ import { printableLine } from '../terminal/printable.ts';
 import { type Column, highest, layOutTable } from './table.ts';
 import { age, isoTime } from './time.ts';
 
-/** Whose doing a commit was: a tool's, or that of whoever wrote it. */
+/** Author of a commit: the tool that caused it, otherwise the actor. */
 export const committedBy = ({ cause, actor }: Pick<CommitRecord, 'cause' | 'actor'>): string =>
   printableLine(cause ? `tool:${cause.tool}` : actor);
 

@@ -1,10 +1,10 @@
 import { displayWidth } from '../terminal/display-width.ts';
 
-/** Words as a shell splits them; a comment counts as one word. */
+/** Quotes a text so that a shell reads it as one word. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Words as a shell takes them; a comment is one. */
+/** Words as a shell splits them; a comment counts as one word. */
 const words = /# .*$|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+/g;
 const continued = ' \\';
 

@@ -54,7 +54,7 @@ export class LivePrinter {
     this.#later(() => this.#lines([{ mark: '', text, style, whole: true }]));
   }
 
-  /** What is shown before the log has it; all else comes with the events. */
+  /** Shows a piece before the log has it. Everything else comes with the events. */
   piece(part: RunPart): void {
     if (part.type === 'tool-progress') this.#later(() => this.#progress(part.text));
     else if ('offset' in part) this.#later(() => this.#piece(part));

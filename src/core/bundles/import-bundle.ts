@@ -9,13 +9,13 @@ import { type BundleItem, importEnded, type ReadBundleOptions, readBundle } from
 import { ScratchFile } from './scratch-file.ts';
 
 export const ImportOptions = z.strictObject({
-  /** Ends it before it is done; then nothing was imported. */
+  /** Ends the import early. Then nothing is imported. */
   signal: z.instanceof(AbortSignal).optional(),
-  /** What the bundle may have when it is decompressed. Without it, anything: set it for one from somebody you do not know. */
+  /** Maximum bytes of the decompressed bundle. Unlimited by default: set it for a bundle from an untrusted source. */
   maxBytes: z.int().positive().optional(),
-  /** The same of the list of one folder, which takes some 25 times as much memory. 128 MiB unless told. */
+  /** Maximum bytes of the tree of one folder, which takes about 25 times as much memory. By default 128 MiB. */
   maxTreeBytes: z.int().positive().optional(),
-  /** The same of all its commits together, whose states are held while it is judged. */
+  /** Maximum bytes of all commits together, because their states are held in memory during the check. Unlimited by default. */
   maxCommitBytes: z.int().positive().optional(),
 });
 export type ImportOptions = z.input<typeof ImportOptions>;

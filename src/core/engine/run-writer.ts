@@ -17,9 +17,9 @@ export class RunWriter {
   readonly key: SessionKey;
   #epoch: number | undefined;
   #writtenTo = 0;
-  /** Calls that run beside each other write one after another. */
+  /** Calls that run in parallel write one after another. */
   readonly #writing = new Mutex();
-  /** Told of what was written, in order. */
+  /** Called with the written events, in order. */
   onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
 
   constructor(scope: WriteAccess, key: SessionKey) {

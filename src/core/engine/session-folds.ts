@@ -29,7 +29,7 @@ export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBy
 
 const cachedSessions = 1000;
 
-/** What landed, with the events as they stand in the log. */
+/** An append that landed, with its events as they are in the log. */
 export interface Landed {
   readonly outcome: Appended;
   readonly events: readonly SessionEvent[];

@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 
-/** Where times come from, so that tests can bring their own. */
+/** The source of times, so that tests can inject their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -8,17 +8,17 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** What an id has room for; the year 10889. */
+/** The largest time that fits into an id, in the year 10889. */
 const lastMs = 2 ** 48 - 1;
 
-/** Whole milliseconds, as logs and ids keep them. A time that is none is refused before anything is made by it. */
+/** Truncates to whole milliseconds, as logs and ids store them. Rejects an invalid time before anything is created with it. */
 export const checkedClock = (clock: Clock): Clock => ({
   now: () => {
     const ms = Math.trunc(clock.now());
     if (ms >= 0 && ms <= lastMs) return ms;
     throw new PerdureError(
       'INVALID_INPUT',
-      `the clock says ${ms}, which is no time: let it give milliseconds since 1970`,
+      `the clock returned ${ms}, which is not a valid time: make it return milliseconds since 1970`,
     );
   },
 });

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
-/** Chance that the core may be given by a test. What must be secret does not come from here. */
+/** The core's source of randomness, so that a test can inject its own. Secrets must not come from it. */
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** A number from 0 up to, but not including, 1. */
   readonly number: () => number;
   readonly bytes: (count: number) => Uint8Array;
 }

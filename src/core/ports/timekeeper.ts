@@ -4,7 +4,7 @@ import { type Clock, systemClock } from './clock.ts';
 export type CancelTimer = () => void;
 
 export interface TimerOptions {
-  /** The process stays alive for this timer. */
+  /** Whether the timer keeps the process alive. */
   readonly keepsAlive?: boolean | undefined;
 }
 
@@ -12,21 +12,21 @@ export interface SleepOptions extends TimerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** All time that the core knows, so that a test can run it by a clock and timers of its own. */
+/** The core's only source of time and timers, so that a test can inject its own. */
 export interface Timekeeper extends Clock {
-  /** Milliseconds since an unknown moment, by a clock that is never set back. For durations. */
+  /** Milliseconds of a monotonic clock, for durations. */
   elapsed(): number;
-  /** Ends early when the signal is aborted, and never fails. The process stays alive for it unless told otherwise. */
+  /** Resolves early when the signal aborts, and never rejects. Keeps the process alive by default. */
   sleep(ms: number, options?: SleepOptions): Promise<void>;
-  /** Calls once. The process does not stay alive for it. */
+  /** Calls once. Does not keep the process alive. */
   after(ms: number, call: () => void): CancelTimer;
-  /** Calls again and again until it is cancelled. The process does not stay alive for it unless told otherwise. */
+  /** Calls repeatedly until it is cancelled. Does not keep the process alive by default. */
   every(ms: number, call: () => void, options?: TimerOptions): CancelTimer;
-  /** A signal that is aborted with a TimeoutError. The process does not stay alive for it. */
+  /** A signal that aborts with a TimeoutError. Does not keep the process alive. */
   timeout(ms: number): AbortSignal;
 }
 
-/** The timers of this process, beside the given clock. */
+/** The timers of this process, with the given clock. */
 export const systemTimekeeper = (clock: Clock = systemClock): Timekeeper => ({
   now: () => clock.now(),
   elapsed: () => performance.now(),

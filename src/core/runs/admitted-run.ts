@@ -1,6 +1,6 @@
 import type { RunId } from '../../schema/ids.ts';
 
-/** What leads to a run: its id, and the event that admitted it. */
+/** A run's id, and the seq of the event that admitted it. */
 export interface AdmittedRun {
   readonly id: RunId;
   readonly admittedAt: number;

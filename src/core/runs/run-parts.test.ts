@@ -75,3 +75,24 @@ test('[RUN32] stragglers of a replaced worker disturb nothing of the answer that
   expect(text()).toBe('BrokenOne, two.');
   expect(given.map(({ type }) => type)).toEqual(['text', 'restart', 'text', 'text', 'message']);
 });
+
+test('[RUN32, RUN33] pieces that arrive while a reader handles others keep their order, and none is lost', () => {
+  const parts = new RunParts(run);
+  const events = (type: string, payload: object) =>
+    Array.from(parts.event({ seq: 1, type, payload, run } as unknown as SessionEvent));
+  events('model.called', { message });
+  events('tool.called', { callId: 'call_1', tool: 'count', input: {} });
+  parts.hear({ type: 'delta', message, kind: 'reasoning', offset: 0, text: 'I ' });
+  parts.hear({ type: 'progress', callId: 'call_1', text: '1 of 2' });
+  const given: RunPart[] = [];
+  for (const piece of parts.pieces()) {
+    if (given.length === 0) {
+      parts.hear({ type: 'delta', message, kind: 'reasoning', offset: 2, text: 'count.' });
+      parts.hear({ type: 'delta', message, kind: 'text', offset: 0, text: 'One.' });
+      parts.hear({ type: 'progress', callId: 'call_1', text: '2 of 2' });
+    }
+    given.push(piece);
+  }
+  given.push(...parts.pieces());
+  expect(given.map((piece) => 'text' in piece && piece.text)).toEqual(['I ', '1 of 2', 'count.', 'One.', '2 of 2']);
+});

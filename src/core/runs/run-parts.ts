@@ -9,7 +9,7 @@ import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 
 type Kind = AnswerPiece['type'];
 
-/** Of messages that the log does not know yet: one that is about to be asked for, and stragglers of a worker that was replaced. */
+/** Maximum messages kept that the log does not name yet: one that is about to be requested, and late ones of a replaced worker. */
 const maxHeard = 4;
 const maxProgress = 100;
 
@@ -19,17 +19,17 @@ const textOf = ({ content }: Extract<Message, { role: 'assistant' }>, kind: Kind
   content.map((part) => (part.type === kind ? part.text : '')).join('');
 
 /**
- * Makes the parts of a run from its events and from what is shown beside them. Pieces of an answer wait until the log says that it was
- * asked for, and those that are missing at its end are taken from the log.
+ * Makes the parts of a run from its events and its previews. Pieces of an answer wait until the log says that the model
+ * was called. Pieces that are missing at the end are taken from the log.
  */
 export class RunParts {
   #followed: FollowedRun;
   #usage = noUsage;
   /** The message that is being written. */
   #open: MessageId | undefined;
-  /** How much of it was given out. */
+  /** How much of it was yielded. */
   readonly #given = new Map<Kind, number>();
-  /** What was shown of messages, without gaps from the beginning on. */
+  /** The text received of each message, from its beginning and without gaps. */
   readonly #heard = new Map<string, Map<Kind, string>>();
   #progress: ProgressPiece[] = [];
   /** Inputs of calls that have no result yet. */
@@ -58,25 +58,27 @@ export class RunParts {
     if (this.#heard.size > maxHeard) this.#heard.delete(oldest!);
   }
 
-  /** What was shown since the last time. */
-  *pieces(): Generator<AnswerPiece | ProgressPiece> {
+  /** Takes the pieces that arrived since the last call, all at once: a reader may be slow while more arrive. */
+  pieces(): readonly (AnswerPiece | ProgressPiece)[] {
     const message = this.#open;
-    for (const [kind, text] of (message && this.#heard.get(message)) || []) yield* this.#rest(message!, kind, text);
+    const texts = (message && this.#heard.get(message)) ?? new Map<Kind, string>();
+    const answer = [...texts].flatMap(([kind, text]) => this.#rest(message!, kind, text));
     const isKnown = ({ callId }: ProgressPiece) => this.#inputs.has(callId);
-    yield* this.#progress.filter(isKnown);
+    const progress = this.#progress.filter(isKnown);
     this.#progress = this.#progress.filter((piece) => !isKnown(piece));
+    return [...answer, ...progress];
   }
 
-  /** What an event tells; one part of it at most names the event. */
+  /** Yields the parts of an event. At most one of them has its seq. */
   *event(event: SessionEvent): Generator<RunPart<Json>> {
     this.#followed = followRun(this.#followed, event);
     const { id, answeredBy, end } = this.#followed;
     if (event.run === answeredBy) this.#usage = addUsage(this.#usage, usageTold(event));
-    if (isOfRun(this.#followed, event)) yield* this.#tell(event);
+    if (isOfRun(this.#followed, event)) yield* this.#partsOf(event);
     if (end) yield { type: 'end', seq: event.seq, result: { run: id, usage: this.#usage, ...end } };
   }
 
-  *#tell(event: SessionEvent): Generator<RunPart<Json>> {
+  *#partsOf(event: SessionEvent): Generator<RunPart<Json>> {
     if (event.type === 'model.called') {
       this.#open = event.payload.message;
       this.#given.clear();
@@ -88,7 +90,7 @@ export class RunParts {
     if (part) yield part;
   }
 
-  /** The pieces of the message that were not given out. Where another text was shown, the message alone counts. */
+  /** Yields the pieces of the message that were not yielded yet. If a different text was shown, only the message counts. */
   *#complete(message: Extract<Message, { role: 'assistant' }>): Generator<RunPart<Json>> {
     const isOpen = this.#open === message.id;
     const shown = this.#heard.get(message.id);
@@ -101,15 +103,10 @@ export class RunParts {
     this.#close(message.id);
   }
 
-  *#rest(
-    message: MessageId,
-    type: Kind,
-    text: string,
-    offset: number = this.#given.get(type) ?? 0,
-  ): Generator<AnswerPiece> {
-    if (text.length <= offset) return;
+  #rest(message: MessageId, type: Kind, text: string, offset = this.#given.get(type) ?? 0): readonly AnswerPiece[] {
+    if (text.length <= offset) return [];
     this.#given.set(type, text.length);
-    yield { type, message, offset, text: text.slice(offset) };
+    return [{ type, message, offset, text: text.slice(offset) }];
   }
 
   #close(message: MessageId): void {

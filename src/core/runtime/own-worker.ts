@@ -3,16 +3,16 @@ import type { SessionKey } from '../ports/store.ts';
 import { RunWorker } from '../worker/worker.ts';
 
 export interface OwnWorkerOptions {
-  /** False where the program wants none. */
+  /** Whether the program lets the runtime start a worker. */
   readonly isWanted: boolean;
-  /** All that is at work in the runtime, also for the program. */
+  /** The running services of the runtime, including workers that the program started. */
   readonly atWork: RunningServices;
   readonly closing: AbortSignal;
   make(): RunWorker;
   onWarning(problem: unknown): void;
 }
 
-/** The worker that a runtime starts by itself, once somebody needs one. */
+/** The worker that a runtime starts by itself, at the first call that needs one. */
 export class OwnWorker {
   readonly #options: OwnWorkerOptions;
   #worker: RunWorker | undefined;
@@ -21,7 +21,7 @@ export class OwnWorker {
     this.#options = options;
   }
 
-  /** Starts it, unless it is at work already or a worker of the program serves the session. */
+  /** Starts the worker, unless it runs already or a worker of the program serves the session. */
   start(key: SessionKey): void {
     const { isWanted, atWork, closing, make, onWarning } = this.#options;
     if (!isWanted || closing.aborted || this.#worker) return;
@@ -34,7 +34,7 @@ export class OwnWorker {
     });
   }
 
-  /** Leaves the work to a worker that the program starts, if that one serves every session. */
+  /** Stops in favour of a worker that the program starts, if that one serves every session. */
   giveWayTo(other: RunWorker): void {
     const worker = this.#worker;
     if (!worker || worker === other || !other.servesAll) return;

@@ -9,7 +9,7 @@ const maxNamed = 10;
 
 const digest = (content: unknown): string => hash('sha256', JSON.stringify(content) ?? '', 'hex').slice(0, 16);
 
-/** A description that is computed tells of the host too, so it is not part of what the author wrote. */
+/** A computed description depends on the host too, so it is not part of the author's definition. */
 const writtenDescription = (tool: Tool): unknown => Object.getOwnPropertyDescriptor(tool, 'description')?.value;
 
 const toolContent = (tool: Tool): unknown => [writtenDescription(tool), tool.inputSchema, tool.effects];
@@ -22,7 +22,7 @@ const toolDigests = (tools: Agent['tools']): Record<string, string> => {
 
 const computed = new WeakMap<Agent, Readonly<Record<string, string>>>();
 
-/** A digest for each part of an agent but its state schema, which has a hash of its own. A part that is not defined has none. */
+/** A digest for each part of an agent except its state schema, which has its own hash. An undefined part has none. */
 export const digestsOf = (agent: Agent): Readonly<Record<string, string>> => {
   const known = computed.get(agent);
   if (known) return known;
@@ -51,7 +51,7 @@ export const bindingOf = (agent: Agent): PayloadOf<'agent.bound'> => ({
   digests: { ...digestsOf(agent) },
 });
 
-/** What differs between the agent and the binding of a session, by name; empty where the binding has no digests. */
+/** The names of the parts that differ between the agent and a session's binding. Empty if the binding has no digests. */
 export const changedParts = ({ schemaHash, digests }: PayloadOf<'agent.bound'>, agent: Agent): readonly string[] => {
   if (!digests) return [];
   const now = digestsOf(agent);

@@ -17,7 +17,7 @@ const maxChars = 24_000;
 const headChars = 12_000;
 const tailChars = 6000;
 
-/** What a model is given of a call's output: all of it, or of a large one its head and tail and the key to the rest, which names the event that holds it. */
+/** The output of a call as the model receives it. A large output is cut to its head and tail, with a recall key that names its event. */
 const shownToModel = (output: Json, seq: number): Json => {
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   if (text.length <= maxChars) return output;

@@ -77,7 +77,7 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly page?: z.ZodType;
   /**
    * Where an idempotency key is kept: by the server with its answer (the default), or by the library with the event.
-   * By nobody where an answer holds a secret.
+   * `nobody` if the answer contains a secret.
    */
   readonly keyKeptBy?: 'server' | 'library' | 'nobody';
   /** Conditional header, which takes the ETag of a state. */

@@ -118,7 +118,7 @@ test('[HTTP1] a session can be forked, rewound, adopted, retried, handed over, p
     ['resume', 'active'],
     ['close', 'closed'],
     ['archive', 'archived'],
-    ['restore', 'closed'],
+    ['unarchive', 'closed'],
     ['reopen', 'active'],
   ]) {
     expect(await json(`${session}/${verb}`, post())).toMatchObject({ status });
@@ -143,7 +143,7 @@ test('[HTTP1] files can be written, read, compared and restored, and artifacts k
   const now = (await json(session)).seq;
   expect((await json(`${session}/files/diff?from=seq:${seq}&to=seq:${now}`)).unified).toContain('+"two"');
   expect((await json(`${session}/files/changes?from=seq:${seq}&to=seq:${now}`)).changes).toHaveLength(1);
-  expect(await json(`${session}/files/restore`, post({ to: { seq }, isDryRun: true }))).toMatchObject({
+  expect(await json(`${session}/files/restore`, post({ to: { seq }, dryRun: true }))).toMatchObject({
     changes: [{ path: 'a.txt' }],
   });
   await json(`${session}/artifacts/report.txt?path=a.txt`, { method: 'PUT' });
@@ -167,7 +167,7 @@ test('[HTTP1] a session can be exported and imported again', async () => {
     body: bundle,
   });
   expect(await imported.json()).toMatchObject({ sessions: [{ added: 1 }] });
-  expect(await json('/v1/gc', post({ isDryRun: true }))).toMatchObject({ removed: { blobs: 0 }, worktrees: [] });
+  expect(await json('/v1/gc', post({ dryRun: true }))).toMatchObject({ removed: { blobs: 0 }, worktrees: [] });
   expect(await json('/v1/rebuild-projections', post())).toMatchObject({ events: expect.any(Number) });
 });
 

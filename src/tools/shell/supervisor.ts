@@ -31,7 +31,7 @@ const isInherited = (descriptor: number): boolean => {
   }
 };
 
-/** What whoever started the worker left open is not for commands. All that Node opens itself is closed when another program is started. */
+/** Closes descriptors inherited from the program that started the worker, so that commands do not get them. Node's own are close-on-exec. */
 const closeInherited = (): void => {
   if (process.platform !== 'linux') return;
   const descriptors = readdirSync('/proc/self/fd').map(Number);

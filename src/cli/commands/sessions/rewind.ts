@@ -4,9 +4,9 @@ import { parsePoint } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { count } from '../../render/quantity.ts';
 
-/** What going back says at its end; nothing where no input waited. */
+/** Suffix for the answer of a rewind or retry; empty when no input was waiting. */
 export const cancelledInputs = ({ length }: readonly unknown[]): string =>
-  length > 0 ? `; cancelled: ${count(length, 'input')} that waited` : '';
+  length > 0 ? `; cancelled: ${count(length, 'waiting input')}` : '';
 
 export const rewind = defineCommand({
   name: 'rewind',

@@ -24,7 +24,7 @@ const find = prepared(
    select id, parent, forked_at as "forkedAt", seq from line`,
 );
 
-/** What a session was forked from never changes, so it is read once. */
+/** Caches lineages, because a session's fork point never changes. */
 export class Lineages {
   readonly #database: Database;
   readonly #kept = new BoundedMap<string, readonly LineageLink[]>(10_000);

@@ -75,7 +75,7 @@ export class Listener {
     let asking: NodeJS.Timeout | undefined;
     try {
       await client.connect();
-      (client.connection.stream as Socket).unref(); // whoever waits for a hint keeps the process alive
+      (client.connection.stream as Socket).unref(); // a follower that waits for a hint keeps the process alive
       await listen();
       asking = setInterval(() => listen().then(onStanding, stop), keepAliveMs).unref();
       this.isListening = true;
