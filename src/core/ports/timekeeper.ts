@@ -1,3 +1,4 @@
+import { type PauseOptions, pause } from '../../concurrency/pause.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { type Clock, systemClock } from './clock.ts';
 
@@ -8,16 +9,12 @@ export interface TimerOptions {
   readonly keepsAlive?: boolean | undefined;
 }
 
-export interface SleepOptions extends TimerOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** All time that the core knows, so that a test can run it by a clock and timers of its own. */
 export interface Timekeeper extends Clock {
   /** Milliseconds since an unknown moment, by a clock that is never set back. For durations. */
   elapsed(): number;
   /** Ends early when the signal is aborted, and never fails. The process stays alive for it unless told otherwise. */
-  sleep(ms: number, options?: SleepOptions): Promise<void>;
+  sleep(ms: number, options?: PauseOptions): Promise<void>;
   /** Calls once. The process does not stay alive for it. */
   after(ms: number, call: () => void): CancelTimer;
   /** Calls again and again until it is cancelled. The process does not stay alive for it unless told otherwise. */
@@ -30,18 +27,7 @@ export interface Timekeeper extends Clock {
 export const systemTimekeeper = (clock: Clock = systemClock): Timekeeper => ({
   now: () => clock.now(),
   elapsed: () => performance.now(),
-  sleep: (ms, { signal, keepsAlive = true } = {}) =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, timerMs(ms));
-      if (!keepsAlive) timer.unref();
-      signal?.addEventListener('abort', end);
-      if (signal?.aborted) end();
-    }),
+  sleep: (ms, options) => pause(timerMs(ms), options),
   after: (ms, call) => {
     const timer = setTimeout(call, timerMs(ms)).unref();
     return () => clearTimeout(timer);
