@@ -1,24 +1,12 @@
-import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import type { FilesAccess, FollowAccess } from '../engine/scope.ts';
 import { Uploads } from '../files/disk/uploads.ts';
 import type { Imported, SessionCopy } from '../ports/store.ts';
 import { CopiedStates } from './copied-states.ts';
+import { ImportOptions } from './import-options.ts';
 import { type BundleItem, importEnded, type ReadBundleOptions, readBundle } from './read-bundle.ts';
 import { ScratchFile } from './scratch-file.ts';
-
-export const ImportOptions = z.strictObject({
-  /** Ends it before it is done; then nothing was imported. */
-  signal: z.instanceof(AbortSignal).optional(),
-  /** What the bundle may have when it is decompressed. Without it, anything: set it for one from somebody you do not know. */
-  maxBytes: z.int().positive().optional(),
-  /** The same of the list of one folder, which takes some 25 times as much memory. 128 MiB unless told. */
-  maxTreeBytes: z.int().positive().optional(),
-  /** The same of all its commits together, whose states are held while it is judged. */
-  maxCommitBytes: z.int().positive().optional(),
-});
-export type ImportOptions = z.input<typeof ImportOptions>;
 
 const needsBytes = (): PerdureError =>
   new PerdureError(

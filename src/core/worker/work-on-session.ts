@@ -19,7 +19,8 @@ import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
-import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
+import { agentActor, type RunContext } from './run-context.ts';
+import type { WorkAccess } from './work-access.ts';
 
 /** Own writes wake us too, and are many. */
 const fenceMs = 50;
