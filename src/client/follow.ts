@@ -83,7 +83,7 @@ async function* connections(
       const end = endOf(error);
       if (end) throw end;
     }
-    await pause(retryDelayMs(attempt + 1), signal);
+    await pause(retryDelayMs(attempt + 1), { signal });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ImportOptions } from '../core/bundles/import-bundle.ts';
+import type { ImportOptions } from '../core/bundles/import-options.ts';
 import type { Imported } from '../core/ports/store.ts';
 import type { Sessions } from '../core/runtime/sessions.ts';
 import type { Agent } from '../core/session/agent.ts';

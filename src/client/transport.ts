@@ -195,7 +195,7 @@ export const transportTo = (options: ConnectOptions): Transport => {
       if ('value' in tried) return tried.value;
       const isOver = count >= maxAttempts && !asked.isPatient;
       if (isOver || !mayRepeat(tried, asked, count)) throw withAdvice(withOutcome(tried.error, asked), server);
-      await pause(retryDelayMs(count, tried.waitMs), asked.signal);
+      await pause(retryDelayMs(count, tried.waitMs), { signal: asked.signal });
     }
   };
 

@@ -219,7 +219,7 @@ export class LiveSession {
     this.printer.note(`  ${this.#context.commandText(talk ? 'chat' : 'attach', session.id)}`);
     if (how === 'leave') return this.leave('detached');
     this.printer.note('Ctrl-C again cancels it');
-    await pause(cancelWithinMs, this.#leaving.signal);
+    await pause(cancelWithinMs, { signal: this.#leaving.signal });
     if (!this.#isCancelling) this.leave('detached');
   }
 

@@ -1,24 +1,12 @@
-import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import type { FilesAccess, FollowAccess } from '../engine/scope.ts';
 import { Uploads } from '../files/disk/uploads.ts';
 import type { Imported, SessionCopy } from '../ports/store.ts';
 import { CopiedStates } from './copied-states.ts';
+import { ImportOptions } from './import-options.ts';
 import { type BundleItem, importEnded, type ReadBundleOptions, readBundle } from './read-bundle.ts';
 import { ScratchFile } from './scratch-file.ts';
-
-export const ImportOptions = z.strictObject({
-  /** Ends the import early. Then nothing is imported. */
-  signal: z.instanceof(AbortSignal).optional(),
-  /** Maximum bytes of the decompressed bundle. Unlimited by default: set it for a bundle from an untrusted source. */
-  maxBytes: z.int().positive().optional(),
-  /** Maximum bytes of the tree of one folder, which takes about 25 times as much memory. By default 128 MiB. */
-  maxTreeBytes: z.int().positive().optional(),
-  /** Maximum bytes of all commits together, because their states are held in memory during the check. Unlimited by default. */
-  maxCommitBytes: z.int().positive().optional(),
-});
-export type ImportOptions = z.input<typeof ImportOptions>;
 
 const needsBytes = (): PerdureError =>
   new PerdureError(

@@ -1,3 +1,4 @@
+import { type PauseOptions, pause } from '../../concurrency/pause.ts';
 import { timerMs } from '../../schema/timer-limit.ts';
 import { type Clock, systemClock } from './clock.ts';
 
@@ -8,16 +9,12 @@ export interface TimerOptions {
   readonly keepsAlive?: boolean | undefined;
 }
 
-export interface SleepOptions extends TimerOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** The core's only source of time and timers, so that a test can inject its own. */
 export interface Timekeeper extends Clock {
   /** Milliseconds of a monotonic clock, for durations. */
   elapsed(): number;
   /** Resolves early when the signal aborts, and never rejects. Keeps the process alive by default. */
-  sleep(ms: number, options?: SleepOptions): Promise<void>;
+  sleep(ms: number, options?: PauseOptions): Promise<void>;
   /** Calls once. Does not keep the process alive. */
   after(ms: number, call: () => void): CancelTimer;
   /** Calls repeatedly until it is cancelled. Does not keep the process alive by default. */
@@ -30,18 +27,7 @@ export interface Timekeeper extends Clock {
 export const systemTimekeeper = (clock: Clock = systemClock): Timekeeper => ({
   now: () => clock.now(),
   elapsed: () => performance.now(),
-  sleep: (ms, { signal, keepsAlive = true } = {}) =>
-    new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', end);
-        resolve();
-      };
-      const timer = setTimeout(end, timerMs(ms));
-      if (!keepsAlive) timer.unref();
-      signal?.addEventListener('abort', end);
-      if (signal?.aborted) end();
-    }),
+  sleep: (ms, options) => pause(timerMs(ms), options),
   after: (ms, call) => {
     const timer = setTimeout(call, timerMs(ms)).unref();
     return () => clearTimeout(timer);

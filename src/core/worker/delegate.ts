@@ -16,8 +16,9 @@ import { type Agent, agentName } from '../session/agent.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { budgetOfChild } from '../session/runs/budget.ts';
 import { openSession } from '../sessions/open-session.ts';
-import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 import { waitsForChild } from './run-tool.ts';
+import type { WorkAccess } from './work-access.ts';
 
 const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly version: number }): Agent => {
   const agent = scope.agents.get(agentName(ref));

@@ -26,9 +26,10 @@ import { redactAs } from '../session/redaction/redact-draft.ts';
 import { budgetProblem, type Reserve } from '../session/runs/budget.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
-import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 import { inChatSpan } from './run-spans.ts';
 import { untilAborted } from './run-tool.ts';
+import type { WorkAccess } from './work-access.ts';
 
 /** How a request to the model ended, as far as the run is concerned. */
 export type Asked =

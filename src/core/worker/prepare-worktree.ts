@@ -10,7 +10,7 @@ import { clip } from '../session/context/clip.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import type { Preparation } from '../session-files/run-files.ts';
-import type { WorkAccess } from './run-context.ts';
+import type { WorkAccess } from './work-access.ts';
 
 interface Preparing {
   readonly scope: WorkAccess;

@@ -22,7 +22,7 @@ import { forkSession } from '../sessions/fork.ts';
 import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { type RecordedRun, recordedModel, recordedRun, recordedTools } from './recorded-run.ts';
-import type { WorkAccess } from './run-context.ts';
+import type { WorkAccess } from './work-access.ts';
 
 const Options = z.strictObject({
   turn: z.int().positive(),

@@ -2,21 +2,11 @@ import type { Actor, RunId, SessionId } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Written } from '../engine/preview.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
-import type {
-  AgentAccess,
-  CallerAccess,
-  FollowAccess,
-  ModelAccess,
-  WorktreeAccess,
-  WriteAccess,
-} from '../engine/scope.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
 import type { RunFiles } from '../session-files/run-files.ts';
 import type { Conversation } from './conversation.ts';
-
-/** The access that a worker needs in a workspace, on behalf of the run's requester. */
-export type WorkAccess = WriteAccess & FollowAccess & WorktreeAccess & AgentAccess & ModelAccess & CallerAccess;
+import type { WorkAccess } from './work-access.ts';
 
 /** A run in progress, as each of its steps receives it. */
 export interface RunContext {

@@ -19,8 +19,9 @@ import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
-import { agentActor, type RunContext, type WorkAccess } from './run-context.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
+import type { WorkAccess } from './work-access.ts';
 
 /** Limits how often the head is read, because the run's own frequent writes trigger the watch too. */
 const fenceMs = 50;

@@ -12,7 +12,7 @@ import { Options, type WorkerOptions } from '../runs/worker-options.ts';
 import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
 import { isGone, processHolder } from './process-holder.ts';
-import type { WorkAccess } from './run-context.ts';
+import type { WorkAccess } from './work-access.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
 export interface Worker {

@@ -104,7 +104,7 @@ export const followCommand = async (
         return outcome ?? 'lost';
       }
       renewWhenDue();
-      await pause(waitMs, signal.aborted ? undefined : signal);
+      await pause(waitMs, signal.aborted ? {} : { signal });
     }
   } finally {
     signal.removeEventListener('abort', abort);

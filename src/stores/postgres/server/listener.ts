@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { pause } from '../../../concurrency/pause.ts';
 import { connectionOptions } from './database.ts';
 import { noteChannel } from './note-post.ts';
 import { channel } from './notifier.ts';
@@ -51,7 +51,7 @@ export class Listener {
     while (!signal.aborted) {
       const heard = await this.#listen().catch((problem) => this.#fail(problem));
       retryMs = heard ? firstRetryMs : Math.min(retryMs * 2, lastRetryMs);
-      if (!signal.aborted) await pause(retryMs, undefined, { ref: false, signal }).catch(ignore);
+      if (!signal.aborted) await pause(retryMs, { signal, keepsAlive: false });
     }
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { pause } from '../../../concurrency/pause.ts';
 import { sessionKeyName } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { isCount } from '../../is-count.ts';
@@ -59,7 +59,7 @@ export class Notifier {
       const texts = [...this.#pending.values()].map(textOf);
       this.#pending.clear();
       const sent = this.#database.use((client) => client.query(notify(channel, texts))).catch(() => undefined);
-      await Promise.all([sent, pause(intervalMs, undefined, { ref: false })]);
+      await Promise.all([sent, pause(intervalMs, { keepsAlive: false })]);
     }
     this.#sending = undefined;
   }
