@@ -40,7 +40,7 @@ test('[HTTP2] every supported header is described on exactly the routes that use
     operations
       .filter(({ parameters }) => parameters.some((each) => each.in === 'header' && each.name === header))
       .map(({ operationId }) => operationId);
-  expect(taking('Last-Event-ID')).toEqual(['readEvents', 'readRunEvents', 'watchWorkspace']);
+  expect(taking('Last-Event-ID')).toEqual(['readEvents', 'readRunEvents', 'streamRun', 'watchWorkspace']);
   expect(taking('If-None-Match')).toEqual(['readState']);
   expect(taking('If-Match')).toEqual(['commitState']);
   const changing = routes.filter(({ method }) => method !== 'GET').map(({ name }) => name);

@@ -26,6 +26,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { longestTimerMs } from '../../schema/timer-limit.ts';
 import { AppendQueue } from './log/append-queue.ts';
 import { BlobReads } from './log/blob-reads.ts';
 import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './log/blobs.ts';
@@ -252,10 +253,16 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#closing;
   }
 
+  /** Idle connections keep no process alive, so that waiting for their end has to. */
   async #close(): Promise<void> {
-    await Promise.allSettled(this.#running);
-    await this.#changes.close();
-    await this.#database.close();
+    const awake = setInterval(() => {}, longestTimerMs);
+    try {
+      await Promise.allSettled(this.#running);
+      await this.#changes.close();
+      await this.#database.close();
+    } finally {
+      clearInterval(awake);
+    }
   }
 
   async #run<T>(work: () => Promise<T>): Promise<T> {
