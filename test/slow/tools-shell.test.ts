@@ -250,7 +250,7 @@ test('[TOOL8] when a worker is killed in the middle of a run, its successor cont
     const steps = [{ calls: [{ tool: 'shell', input: { command: ${JSON.stringify(untilGo)} } }] }, { text: 'Done.' }];
     const agent = defineAgent({ name: 'tester', version: 1, model: defineScript({ name: 'test', steps }), instructions: '',
       tools: [defineShellTool({ recordsFolder: ${JSON.stringify(records)}, sandbox: 'required' })] });
-    const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent],
+    const runtime = await openRuntime({ store: ${JSON.stringify(store)}, agents: [agent] });
     await runtime.worker({ pollMs: 100 }).start();`;
   const first = runScript(`${setUp}
     const session = await runtime.sessions.open({ agent, files: { cwd: ${JSON.stringify(work)} } });
