@@ -57,7 +57,7 @@ export class Reader {
     try {
       return read();
     } catch {
-      this.#until = 0;
+      this.#until = Number.NEGATIVE_INFINITY;
       return undefined;
     }
   }
