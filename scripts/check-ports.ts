@@ -3,7 +3,7 @@ import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
 
 const ambient =
-  /\b(?:set(?:Timeout|Interval|Immediate)\b|Date\.now\b|new Date\(\)|performance\.now\b|AbortSignal\.timeout\b|Math\.random\b|getRandomValues\b|random(?:UUID|Bytes|Int)\b|node:timers\b|system(?:Clock|Timekeeper|Random)\b)/g;
+  /\b(?:set(?:Timeout|Interval|Immediate)\b|Date\.now\b|new Date\b(?!\([^)])|performance\.now\b|process\.(?:hrtime|uptime)\b|AbortSignal\.timeout\b|Atomics\.wait\b|Math\.random\b|getRandomValues\b|random(?:UUID|Bytes|Int|Fill)\w*|node:timers\b|concurrency\/pause\b|system(?:Clock|Timekeeper|Random)\b)/g;
 
 const ports = 'src/core/ports/';
 

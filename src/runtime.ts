@@ -102,8 +102,8 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
   /** Whether the store answers. */
   isReady(): Promise<boolean>;
   /**
-   * Stops workers, waits for calls in progress, and ends followers. It is idempotent. `await using` calls it at the end
-   * of a block.
+   * Drains the runtime's own worker, stops other workers, waits for calls in progress, and ends followers. It is
+   * idempotent. `await using` calls it at the end of a block.
    */
   close(): Promise<void>;
 }
@@ -253,10 +253,16 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     models: async (model) => resolveModels(models)(model),
   });
   const local = identities.as({ workspace: 'local', member: 'local', role: 'admin' });
-  const close = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
+    await identities.drain();
     closing.abort();
     await identities.settle();
     await store.close();
+  };
+  let ended: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    ended ??= end();
+    return ended;
   };
   return {
     ...local,

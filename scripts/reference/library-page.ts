@@ -114,7 +114,7 @@ const handles: readonly Handle[] = [
   {
     title: 'worker',
     about:
-      'From [`runtime.worker(options)`](configuration.md#runtimeworker). `session.send` only stores the input: without a worker, in this process or another, no run begins.',
+      'From [`runtime.worker(options)`](configuration.md#runtimeworker). A runtime with agents starts one by itself; a program that serves others starts its own.',
     interfaces: [['src/core/worker/worker.ts', 'Worker']],
   },
   {

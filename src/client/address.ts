@@ -44,6 +44,7 @@ export const parseServer = (url: string): string => {
 
 /** The key goes into a header, so control characters must not pass. The error must not repeat the key. */
 export const parseKey = (key: string): string => {
-  if (typeof key === 'string' && /^pdk_[\x21-\x7e]{1,500}$/.test(key)) return key;
+  const token = typeof key === 'string' ? key.trim() : '';
+  if (/^pdk_[\x21-\x7e]{1,500}$/.test(token)) return token;
   throw new PerdureError('INVALID_INPUT', 'the API key is not valid: it must begin with pdk_ and contain no spaces');
 };

@@ -205,6 +205,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
     },
     trusted,
     parse,
+    approval: typeof approval === 'function' ? 'computed' : approval,
     approvalFor: async (value, context) => {
       if (typeof approval !== 'function') return ruleOf(name, approval);
       const parsed = parse(value);

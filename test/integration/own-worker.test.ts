@@ -118,6 +118,39 @@ test('[RUN29] a runtime that closes stops its worker, and starts no other', asyn
   expect(await workersOf(await openOn(place))).toEqual([]);
 });
 
+test('[RUN29] closing waits for the call in progress, and its outcome is in the log', async () => {
+  const place = await placeOf();
+  const [begun, paid] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const payer = defineAgent({
+    name: 'payer',
+    model: defineScript({ steps: [{ calls: [{ tool: 'pay', input: {} }] }, { text: 'Paid.' }] }),
+    tools: [
+      defineTool({
+        name: 'pay',
+        input: z.object({}),
+        effects: 'once',
+        execute: () => {
+          begun.resolve();
+          return paid.promise;
+        },
+      }),
+    ],
+  });
+  const runtime = await openOn(place, { agents: [payer] });
+  const session = await runtime.sessions.open({ agent: payer });
+  const run = await session.send('Pay');
+  await begun.promise;
+  const closed = runtime.close();
+  paid.resolve('paid');
+  await closed;
+  const next = await openOn(place, { agents: [payer], worker: false });
+  const again = await next.sessions.get(session.id);
+  expect(await again.toolCalls()).toMatchObject([{ tool: 'pay', status: 'ok' }]);
+  expect(await (await again.run(run.id)).status()).toMatchObject({ status: 'running' });
+  await next.worker().runUntilIdle();
+  expect(await (await again.run(run.id)).result()).toMatchObject({ status: 'succeeded', output: 'Paid.' });
+});
+
 /** A program on the store that closes nothing. Its agent calls `wait` where it is told to, which the first attempt never ends. */
 const program = (address: string, body: string) => `
   const { defineAgent, defineScript, defineTool, openRuntime } = await import(${moduleUrl('src/index.ts')});

@@ -28,6 +28,10 @@ export const stateSchemas = () => {
   defineAgent({ ...about, state: type({ port: 'number = 80' }) });
   // @ts-expect-error a morph of ArkType
   defineAgent({ ...about, state: type({ at: 'string.numeric.parse' }) });
+  // @ts-expect-error a transform to `any` hides what the output is
+  defineAgent({ ...about, state: z.object({ a: z.string().transform((text) => JSON.parse(text)) }) });
+  // @ts-expect-error a transform that drops an optional key
+  defineAgent({ ...about, state: z.object({ a: z.string().optional() }).transform(() => ({})) });
   // @ts-expect-error the own part is an object
   defineAgent({ ...about, state: z.string() });
   // @ts-expect-error the initial state lacks `items`

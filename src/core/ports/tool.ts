@@ -97,6 +97,8 @@ export interface Tool {
    * Whether the tool works in the session's folder, so that the folder is updated before a call and scanned after it.
    */
   readonly usesFiles: boolean;
+  /** The approval as the author wrote it: a rule, or that a function decides. Only used to detect a changed definition. */
+  readonly approval?: boolean | ApprovalRule | 'computed' | undefined;
   /** Returns undefined if the call may run without approval. */
   approvalFor(
     input: Json,

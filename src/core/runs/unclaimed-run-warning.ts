@@ -28,7 +28,8 @@ export const warnWhileUnclaimed = (scope: FollowAccess & WorkerAccess, key: Sess
   const tell = async (): Promise<void> => {
     const agent = await lackedAgent(scope, key, run);
     if (!agent || scope.closing.aborted) return;
-    const remedy = 'start one by `await runtime.worker().start()`, here or in another process on the same store';
+    const remedy =
+      'start one by `await runtime.worker().start()` on a runtime that was opened with the agent, here or in another process';
     scope.onWarning(
       new PerdureError('AGENT_VERSION_UNAVAILABLE', `no worker holds ${agent}, so ${run} has not begun: ${remedy}`, {
         details: { ...key, run, agent },

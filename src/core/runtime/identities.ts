@@ -41,6 +41,8 @@ export interface Identities {
   authenticate(token: string): Promise<Authenticated | undefined>;
   makeMasterKey: Vaults['makeMasterKey'];
   rotateMasterKey: Vaults['rotateMasterKey'];
+  /** Drains the runtime's own worker, which starts no more. */
+  drain(): Promise<void>;
   /** Stops workers and dispatchers, then waits for calls in progress and background writes. */
   settle(): Promise<void>;
 }
@@ -123,6 +125,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     rotateMasterKey: (newKey) =>
       program().audited('vault.rotateMasterKey', undefined, () => scopes.vaults.rotateMasterKey(newKey)),
     authenticate: authenticator(store, clock),
+    drain: () => ownWorker.end(),
     settle: async () => {
       await Promise.all([...atWork].map((each) => each.stop()));
       await scopes.settle();

@@ -16,6 +16,7 @@ export interface OwnWorkerOptions {
 export class OwnWorker {
   readonly #options: OwnWorkerOptions;
   #worker: RunWorker | undefined;
+  #isEnded = false;
 
   constructor(options: OwnWorkerOptions) {
     this.#options = options;
@@ -24,7 +25,7 @@ export class OwnWorker {
   /** Starts the worker, unless it runs already or a worker of the program serves the session. */
   start(key: SessionKey): void {
     const { isWanted, atWork, closing, make, onWarning } = this.#options;
-    if (!isWanted || closing.aborted || this.#worker) return;
+    if (!isWanted || this.#isEnded || closing.aborted || this.#worker) return;
     if ([...atWork].some((each) => each instanceof RunWorker && each.serves(key))) return;
     const worker = make();
     this.#worker = worker;
@@ -40,5 +41,11 @@ export class OwnWorker {
     if (!worker || worker === other || !other.servesAll) return;
     this.#worker = undefined;
     worker.drain().catch(this.#options.onWarning);
+  }
+
+  /** Lets each session finish its current step, and stops for good. */
+  async end(): Promise<void> {
+    this.#isEnded = true;
+    await this.#worker?.drain();
   }
 }

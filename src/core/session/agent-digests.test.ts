@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { defineScript } from '../../models/script.ts';
 import { defineTool } from '../../tools/define-tool.ts';
 import { defineShellTool } from '../../tools/index.ts';
 import { type AgentDefinition, defineAgent } from './agent.ts';
 import { bindingOf, changedParts } from './agent-digests.ts';
 
-const search = (description: string) =>
-  defineTool({ name: 'search', description, input: z.object({}), execute: () => 1 });
+const search = (description: string, change: { approval?: boolean; timeoutMs?: number; secrets?: string[] } = {}) =>
+  defineTool({ name: 'search', description, input: z.object({}), execute: () => 1, ...change });
+const script = (text: string) => defineScript({ steps: [{ text }] });
 
 const agent = (change: Partial<AgentDefinition> = {}) =>
   defineAgent({ name: 'coder', model: 'openai/a', instructions: 'Code.', tools: [search('Searches.')], ...change });
@@ -17,16 +19,26 @@ test.each<[Partial<AgentDefinition>, readonly string[]]>([
   [{}, []],
   [{ instructions: 'Code well.' }, ['instructions']],
   [{ model: 'openai/b' }, ['model']],
+  [{ initial: { count: 1 } }, ['initial']],
   [{ settings: { temperature: 1 } }, ['settings']],
   [{ output: z.object({ done: z.boolean() }) }, ['output']],
   [{ policies: { maxSteps: 2 } }, ['policies']],
   [{ policies: { budget: { tokens: 9 } } }, ['policies']],
   [{ state: z.record(z.string(), z.number()) }, ['state']],
   [{ tools: [search('Finds.')] }, ['tools.search']],
+  [{ tools: [search('Searches.', { approval: true })] }, ['tools.search']],
+  [{ tools: [search('Searches.', { timeoutMs: 5 })] }, ['tools.search']],
+  [{ tools: [search('Searches.', { secrets: ['TOKEN'] })] }, ['tools.search']],
   [{ tools: [] }, ['tools.search']],
   [{ instructions: 'x', tools: [search('Finds.')] }, ['instructions', 'tools.search']],
 ])('[AGT4] a definition with %j differs in %j', (change, parts) => {
   expect(changedBy(change)).toEqual(parts);
+});
+
+test('[AGT4] a script with other steps is another model', () => {
+  const bound = bindingOf(agent({ model: script('One.') }));
+  expect(changedParts(bound, agent({ model: script('One.') }))).toEqual([]);
+  expect(changedParts(bound, agent({ model: script('Two.') }))).toEqual(['model']);
 });
 
 test('[AGT4] a description that depends on the host is no part of the definition', () => {

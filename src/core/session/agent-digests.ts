@@ -12,7 +12,16 @@ const digest = (content: unknown): string => hash('sha256', JSON.stringify(conte
 /** A computed description depends on the host too, so it is not part of the author's definition. */
 const writtenDescription = (tool: Tool): unknown => Object.getOwnPropertyDescriptor(tool, 'description')?.value;
 
-const toolContent = (tool: Tool): unknown => [writtenDescription(tool), tool.inputSchema, tool.effects];
+const toolContent = (tool: Tool): unknown => {
+  const { inputSchema, effects, approval, secrets, timeoutMs, retry } = tool;
+  return [writtenDescription(tool), inputSchema, effects, approval, secrets, timeoutMs, retry];
+};
+
+/** A script is all of its model. Of any other model only the name is known. */
+const modelContent = ({ model, modelName }: Agent): unknown => {
+  const { steps } = (model ?? {}) as { readonly steps?: unknown };
+  return Array.isArray(steps) ? [modelName, model] : modelName;
+};
 
 const toolDigests = (tools: Agent['tools']): Record<string, string> => {
   const contents = [...tools].map(([name, tool]) => [`tools.${name}`, toolContent(tool)] as const);
@@ -26,10 +35,11 @@ const computed = new WeakMap<Agent, Readonly<Record<string, string>>>();
 export const digestsOf = (agent: Agent): Readonly<Record<string, string>> => {
   const known = computed.get(agent);
   if (known) return known;
-  const { instructions, modelName: model, settings, output, prepare, maxSteps, budget, summarize } = agent;
+  const { instructions, initial, settings, output, prepare, maxSteps, budget, summarize } = agent;
   const parts = {
     instructions,
-    model,
+    model: modelContent(agent),
+    initial: Object.keys(initial).length > 0 ? initial : undefined,
     settings,
     output: output?.schema,
     prepare: prepare?.command,

@@ -15,21 +15,22 @@ import type { Summarize } from './context/compaction.ts';
 import type { StateProblem } from './state/state-change.ts';
 
 /**
- * A schema that only checks. One that gives another type than it takes is refused by this sentence, because the state holds what was
- * committed, and not what the schema makes of it.
+ * A schema that only validates. The state holds what was committed, not the schema's output. So a schema whose output
+ * type differs from its input type does not compile, and the text below is the compiler's message.
  */
 export type CheckingSchema<Own, Parsed> = StandardSchemaV1<Own, Parsed> &
   (AreSame<Own, Parsed> extends true
     ? unknown
     : 'a state schema must not change values: remove its defaults, coercions, transforms and brands');
-type AreSame<A, B> = [A, B] extends [B, A] ? true : false;
+/** Exact, so that `any` and an added or dropped optional key count as different too. */
+type AreSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 export interface AgentDefinition<Own extends object = OwnState, Output = unknown, Parsed = Own> {
   /** The name of the agent: a letter, then letters, digits, `-` or `_`, 63 characters at most. */
   readonly name: string;
   /**
-   * A whole number from 1, by default 1. Raise it when you change the agent; a change without that is reported once. A session keeps the version that it was opened with,
-   * until `session.bind` gives it another.
+   * A whole number from 1, by default 1. Raise it when you change the agent: a change under the same version causes a
+   * warning. A session keeps the version that it was opened with, until `session.bind` binds it to another.
    */
   readonly version?: number;
   /** The instructions that the model reads before the conversation. */
