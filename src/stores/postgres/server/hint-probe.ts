@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from './database.ts';
 import { channel, notify } from './notifier.ts';
 
-/** `problem` is why the connection failed; without it, there is a connection but no hints arrive on it. */
+/**
+ * Reports that no hints arrive. `problem` is the error if the connection failed. Without it, there is a connection,
+ * but no hints arrive on it.
+ */
 export type TellSilence = (problem?: unknown) => void;
 
 /**

@@ -13,7 +13,7 @@ const maxSenders = 1000;
 
 /**
  * Reads the key from which each sender's key is derived. Any role that may read the store's tables may read it.
- * Without a stored key, notes of other processes do not open.
+ * Without a stored key, notes of other processes cannot be opened.
  */
 export const readNoteKey = async (client: pg.Client): Promise<Uint8Array> => {
   // Selected as text, because bytea_output is not pinned outside our transactions.
@@ -29,8 +29,8 @@ const nonceOf = (count: number): Buffer => {
 
 /**
  * Seals notes, because every role that may connect can send and receive notifications. Format: sender ‖ count ‖
- * AES-256-GCM, in base64. Each sender derives its own key from the database's key and its random name. It counts its
- * notes, so no nonce repeats under a key.
+ * AES-256-GCM, in base64. Each sender derives its own key from the database's key and its random name. The sender
+ * counts its notes, so no nonce repeats under a key.
  */
 export class NoteSeal {
   readonly #key: Uint8Array;
@@ -52,7 +52,10 @@ export class NoteSeal {
     return Buffer.concat([this.#sender, nonce.subarray(-countBytes), ...sealed]).toString('base64');
   }
 
-  /** Undefined for our own notes, for replays, and for anything that no process on this database sealed. */
+  /**
+   * Opens a sealed note. Returns undefined for our own notes, for replays, and for anything that no process on this
+   * database sealed.
+   */
   open(payload: string): string | undefined {
     const bytes = Buffer.from(payload, 'base64');
     if (bytes.length < headBytes + tagBytes) return undefined;

@@ -52,7 +52,7 @@ describe('migrations', () => {
     }
   });
 
-  test("[ST2] an older release that waits for a newer release's migration is rejected when it has finished", async () => {
+  test("[ST2] an older release that waits for a newer release's migration is rejected when that migration has finished", async () => {
     const file = newSqliteFile();
     const newer = openConnection({ file, busyTimeoutMs: 1000 });
     newer.exec(`BEGIN IMMEDIATE; PRAGMA application_id = ${applicationId}`);
