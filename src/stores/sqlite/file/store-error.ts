@@ -110,7 +110,7 @@ export const fileSystemError = (error: unknown, file: string): unknown => {
   return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, fileProblem(error), { cause: error });
 };
 
-/** For a folder, where SQLite would only report that it cannot open the file. */
+/** The error for a path that is a folder. SQLite would only report that it cannot open the file. */
 export const isFolder = (file: string): PerdureError =>
   storeFailure('STORE_UNAVAILABLE', file, 'it is a folder', {
     advice: `name a file in it: ${join(file, 'perdure.db')}`,

@@ -17,17 +17,17 @@ const lastId = (rows: readonly Row[], before: number): number => rows.reduce((id
 /** Limits wake-ups, because a busy writer touches the file far more often than followers need. */
 const minIntervalMs = 10;
 /**
- * A commit touches the file before its sync, and nothing touches it after. So for this long after each touch we check
- * again, soon at first. Polling covers longer syncs.
+ * A commit changes the file before it syncs, and nothing changes afterwards. So for this long after each change we
+ * check again, at first in short intervals. Polling covers longer syncs.
  */
 const lookAgainForMs = 250;
 
 const workTypes = [...callsForWork].map((type) => `'${type}'`).join(', ');
 
 /**
- * Learns of commits by any process from file system events, or at worst from slow polling, and reports the sessions
- * they changed. Event rows are never deleted, so new rows have the highest ids. Work that was released or found again
- * also gets a higher id.
+ * Detects the commits of all processes through file system events, or at worst through slow polling, and reports the
+ * changed sessions. Event rows are never deleted, so new rows have the highest ids. Work that was released or found
+ * again also gets a higher id.
  */
 export const openChanges = (
   db: DatabaseSync,
@@ -102,7 +102,7 @@ export const openChanges = (
       try {
         watcher = watchFile();
       } catch {
-        // No file watch available (their number is limited), so polling has to do.
+        // No file watch available (their number is limited), so only polling is left.
       }
       seen = { version: versionNow(), ...newestIds() };
     },
