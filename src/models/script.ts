@@ -46,7 +46,10 @@ export interface Script extends ScriptDefinition {
   readonly name: string;
 }
 
-/** The progress that each answer of a script carries, so that the next request shows how far the script has come. */
+/**
+ * The progress that is stored with each answer of a script, so that the next request shows how far the script has
+ * come.
+ */
 export interface Mark {
   readonly script: string;
   /** The index of the last played step. */

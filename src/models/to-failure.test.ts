@@ -18,7 +18,7 @@ test.each([
   'Please reduce the length of the messages or completion.',
   "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
   'input length exceeds maximum context length',
-])('[MODEL5] is an overflow: %s', (message) => {
+])('[MODEL5] this message is classified as an overflow: %s', (message) => {
   expect(toFailure(called(400, message), context).failure).toBe('overflow');
 });
 
@@ -26,7 +26,7 @@ test.each([
   'max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens',
   'messages.0.content: Field required',
   'Invalid value for temperature',
-])('[MODEL5] is not an overflow: %s', (message) => {
+])('[MODEL5] this message is classified as a refusal, not as an overflow: %s', (message) => {
   expect(toFailure(called(400, message), context)).toMatchObject({ failure: 'refused' });
 });
 

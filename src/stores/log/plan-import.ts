@@ -11,7 +11,7 @@ export interface ImportBase {
   readonly head: Head | undefined;
   /** The hash of the local event at `overlapAt`, if the copy overlaps the local session. */
   readonly overlapHash?: Uint8Array | undefined;
-  /** For a fork that is not stored here yet: the parent's head, and the hash of the event at the fork point. */
+  /** For a fork that this store does not have yet: the parent's head, and the hash of the event at the fork point. */
   readonly parent?: { readonly head: Head; readonly hash: Uint8Array } | undefined;
 }
 

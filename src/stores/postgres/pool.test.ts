@@ -117,7 +117,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST14] reads on a shared connection time out soon and are retried alone with the full time limit', async () => {
+  test('[ST14] reads on a shared connection time out soon, and are retried on their own connections with the full time limit', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 3000 });
     const key = newKey();
     await openSession(store, key);

@@ -26,7 +26,7 @@ export const workSeqOf = (events: readonly TypedEvent[]): number | undefined =>
 const isDescribed = (events: readonly TypedEvent[]): boolean =>
   events.some(({ type }) => describing.has(type)) && !events.some(({ type }) => opening.has(type));
 
-/** Whether workers need to know about an append of these events. */
+/** Whether an append of these events must update the queue. */
 export const concernsWork = (events: readonly TypedEvent[]): boolean =>
   workSeqOf(events) !== undefined || isDescribed(events);
 

@@ -29,7 +29,7 @@ export interface PendingAppend {
   readonly attempts: Appended[];
 }
 
-/** The outcome of one request, or the error that rejects this request alone. */
+/** The outcome of one request, or the error that rejects only this request. */
 export type AppendResult = AppendOutcome | PerdureError;
 
 interface Planned {

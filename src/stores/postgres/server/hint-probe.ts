@@ -46,7 +46,10 @@ export class HintProbe {
     await this.send();
   }
 
-  /** Handles an answer on the listening connection: a probe sent before it must have arrived by now. */
+  /**
+   * Called when the listening connection has answered a check. A probe that was sent before that answer must have
+   * arrived by now.
+   */
   stands(): void {
     this.#reportUnheard();
   }

@@ -8,7 +8,7 @@ const headBytes = senderBytes + countBytes;
 const tagBytes = 16;
 const nonceBytes = 12;
 const cipherName = 'aes-256-gcm';
-/** How many senders' newest counts are remembered, to reject replays. */
+/** The number of senders whose newest counts are remembered, to reject replays. */
 const maxSenders = 1000;
 
 /**
@@ -34,7 +34,7 @@ const nonceOf = (count: number): Buffer => {
  */
 export class NoteSeal {
   readonly #key: Uint8Array;
-  /** Identifies our own notes, which come back to us too. */
+  /** Identifies our own notes, because the server sends them back to us too. */
   readonly #sender = randomBytes(senderBytes);
   readonly #ownKey: Uint8Array;
   readonly #newest = new BoundedMap<string, number>(maxSenders);

@@ -20,7 +20,7 @@ export const targetOf = (path: string): string => {
 const isOrphaned = (file: string): boolean => {
   if (sizeOf(file) > 0) return false;
   const hasLog = sizeOf(`${targetOf(file)}-wal`) > 0;
-  return hasLog && sizeOf(file) === 0; // re-checked, because a file that is being created gets its first page before its write-ahead log
+  return hasLog && sizeOf(file) === 0; // re-checked: a new file gets its first page before its write-ahead log
 };
 
 /**

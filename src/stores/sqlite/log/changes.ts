@@ -57,7 +57,7 @@ export const openChanges = (
     const now = versionNow();
     if (now === seen.version) return;
     foundMs = performance.now();
-    // The file was restored in place to an earlier state. It reuses ids, so everything counts as new.
+    // The file was restored in place to an earlier state. It reuses ids, so all rows are treated as new.
     if (newestIds().event < seen.event) seen = { ...seen, event: 0, work: 0 };
     const events = since.all(seen.event) as unknown as readonly Row[];
     const work = workSince.all(seen.work) as unknown as readonly Row[];

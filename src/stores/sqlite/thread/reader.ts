@@ -12,7 +12,7 @@ export const earlyMs = 50;
 
 /**
  * The event loop's side of reading. A thread takes longer to start than a session takes to open, so the first reads
- * run here. A read that fails here goes to the thread, which reports the error.
+ * run on the event loop. A read that fails there is passed to the thread, which reports the error.
  */
 export class Reader {
   readonly #thread: ThreadClient<ReaderOperations>;
