@@ -75,7 +75,7 @@ test('[MODEL4] text that cannot be stored is cleaned, and invalid input is kept 
   expect(isStorable(parts)).toBe(true);
 });
 
-test('[MODEL1] a file is stored with its bytes, or by its URL', async () => {
+test('[MODEL1] a file in an answer is stored as its bytes or as its URL', async () => {
   const { parts } = await answerOf([
     { type: 'file', mediaType: 'image/png', data: { type: 'data', data: new Uint8Array([1, 2, 3]) } },
     { type: 'file', mediaType: 'image/png', data: { type: 'url', url: new URL('https://example.com/a.png') } },
@@ -88,7 +88,7 @@ test('[MODEL1] a file is stored with its bytes, or by its URL', async () => {
   expect(isStorable(parts)).toBe(true);
 });
 
-test('[MODEL6] an empty answer is a broken stream, unless the model counted output tokens for it', async () => {
+test('[MODEL6] an empty answer is reported as a broken stream, unless its usage contains output tokens', async () => {
   await expect(answerOf([finish(usageOf(5, 0))])).rejects.toMatchObject({
     failure: 'broken-stream',
     usage: { inputTokens: 5, outputTokens: 0 },
@@ -96,7 +96,7 @@ test('[MODEL6] an empty answer is a broken stream, unless the model counted outp
   expect(await answerOf([finish(usageOf(5, 2))])).toMatchObject({ parts: [], finish: 'stop' });
 });
 
-test('[MODEL6] a connection that breaks after the end of an answer does not spoil the answer', async () => {
+test('[MODEL6] an answer stays valid if the connection breaks after its end', async () => {
   const { parts } = await answerOf([
     { type: 'text-delta', id: '1', delta: 'whole' },
     finish(),
@@ -105,7 +105,7 @@ test('[MODEL6] a connection that breaks after the end of an answer does not spoi
   expect(parts).toEqual([{ type: 'text', text: 'whole' }]);
 });
 
-test('[MODEL9] the cost is unknown without a price or without counted tokens', async () => {
+test('[MODEL9] the cost is unknown if the model has no price or the provider reports no token counts', async () => {
   const text: LanguageModelV4StreamPart = { type: 'text-delta', id: '1', delta: 'x' };
   const price = { input: 2, output: 4 };
   expect((await answerOf([text, finish()])).usage).toEqual({ inputTokens: 5, outputTokens: 5 });

@@ -29,9 +29,11 @@ export interface LanguageModelOptions {
   readonly name?: string | undefined;
   readonly contextTokens?: number | undefined;
   readonly price?: Price | undefined;
-  /** The maximum silence before the request is abandoned. */
+  /** How long the provider may send nothing before the request is abandoned. */
   readonly stallMs?: number | undefined;
-  /** The environment variable of the API key, named in error messages. `urlName` is that of the base URL. */
+  /**
+   * The environment variable that holds the API key, for error messages. `urlName` is the one that holds the base URL.
+   */
   readonly keyName?: string | undefined;
   readonly urlName?: string | undefined;
   /** Values that are removed from a provider's error messages. */
@@ -95,7 +97,7 @@ const answerOf = (model: string, collected: Collector, price: Price | undefined)
     throw new ModelFailure('broken-stream', `${model} broke off its answer before the end`, { usage });
   }
   const parts = collected.parts();
-  // A model may choose to answer nothing. It then still counts output tokens.
+  // A model may choose to answer nothing. The provider then still reports output tokens.
   if (parts.length === 0 && usage.outputTokens === 0) {
     throw new ModelFailure('broken-stream', `${model} gave an empty answer`, { usage });
   }
@@ -110,8 +112,8 @@ const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): 
 };
 
 /**
- * Adapts a model of the AI SDK to our port. It never retries, because the run decides that. An abort rejects with its
- * reason.
+ * Adapts a model of the AI SDK to our port. It never retries, because the run decides about retries. If the caller
+ * aborts, the request rejects with the abort reason.
  */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
   const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, urlName, secrets } = options;

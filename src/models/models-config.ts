@@ -9,11 +9,11 @@ export type ProviderApi = 'chat' | 'responses' | 'messages';
 export interface ProviderConfig {
   /** The address of the API. */
   readonly baseUrl?: string | undefined;
-  /** The API key. It reaches no log, file or model. */
+  /** The API key. It is never written to a log or a file, and never sent to a model. */
   readonly apiKey?: string | undefined;
   /**
-   * The API that it speaks: `chat` for OpenAI Chat Completions, `responses` for OpenAI Responses, `messages` for
-   * Anthropic Messages.
+   * The API that the server speaks: `chat` for OpenAI Chat Completions, `responses` for OpenAI Responses, `messages`
+   * for Anthropic Messages.
    */
   readonly api?: ProviderApi | undefined;
   /** HTTP headers that are sent with each request. */
@@ -25,7 +25,7 @@ export interface ProviderConfig {
 export interface ModelConfig {
   /** The maximum number of tokens of a request and its answer together. */
   readonly contextTokens?: number | undefined;
-  /** The price in USD per million tokens, if Perdure does not know it. */
+  /** The price in USD per million tokens, for a model whose price Perdure does not know. */
   readonly price?: Price | undefined;
   /** How long the model may send nothing before the request is retried. */
   readonly stallMs?: number | undefined;

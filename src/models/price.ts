@@ -17,7 +17,7 @@ const usdOf = ({ inputTokens, outputTokens }: LanguageModelV4Usage, price: Price
   return millionths / 1e6;
 };
 
-/** Whether the provider counted tokens. If it counted none, the cost is unknown. */
+/** Whether the provider reported token counts. Without them, the cost is unknown. */
 const isMeasured = ({ inputTokens, outputTokens }: LanguageModelV4Usage): boolean =>
   count(inputTokens.total) + count(outputTokens.total) > 0;
 

@@ -64,11 +64,14 @@ export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsK
   return `set ${urlName} (and ${keyName} if it wants a key), or models.providers.${name} in perdure.config.ts or openRuntime: { baseUrl: '…', api: '${api}' }`;
 };
 
-/** The values that no message may contain. Short values are excluded, because they could be ordinary words. */
+/**
+ * The secrets of the provider, which no error message may contain. Short values are excluded, because they could be
+ * ordinary words.
+ */
 export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
   [apiKey ?? '', ...Object.values(headers)].filter(({ length }) => length >= leastSecretChars);
 
-/** Headers that hold secrets. Others name a version or a team, which are ordinary words. */
+/** Matches the names of headers that hold secrets. Other headers hold ordinary words, such as a version or a team. */
 const secretHeader = /auth|key|token|secret|cookie|password/i;
 
 const namedSecretsOf = ({ name, keyName, apiKey, headers = {} }: Provider): readonly NamedSecret[] => [
@@ -83,7 +86,10 @@ interface NamedSecret {
   readonly value: string;
 }
 
-/** All secrets in the configuration and the environment. No log, file or model may see one of them. */
+/**
+ * All secrets in the configuration and the environment. None of them may be written to a log or a file, or be sent to
+ * a model.
+ */
 export const knownSecrets = ({ providers = {}, env = process.env }: ModelsConfig): readonly NamedSecret[] => {
   const named = [...Object.keys(known), ...Object.keys(providers)].map((name) =>
     providerFor(name, providers[name], env),
@@ -102,7 +108,7 @@ export const defaultsOf = ({ api, name }: Provider): ModelSettings['provider'] =
   return { anthropic: { includePings: true, ...(name === 'anthropic' && { cacheControl: { type: 'ephemeral' } }) } };
 };
 
-/** Adds the version to an address, because the SDK needs it and Anthropic's own tools omit it. */
+/** Adds the API version to a base URL, because the SDK needs it and Anthropic's own tools omit it. */
 const versioned = (address: string): string =>
   new URL(address).pathname === '/' ? `${address.replace(/\/+$/, '')}/v1` : address;
 

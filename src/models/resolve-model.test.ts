@@ -31,7 +31,7 @@ test.each([
   for (const hint of hints) expect(refusal).toContain(hint);
 });
 
-test('[MODEL8] an empty or blank key counts as missing', async () => {
+test('[MODEL8] an empty or blank API key is treated as missing', async () => {
   for (const key of ['', ' ', '\n']) {
     expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: key } })).toContain(
       'set OPENAI_API_KEY, or models.providers.openai.apiKey in perdure.config.ts or openRuntime',
@@ -99,7 +99,7 @@ test('[MODEL8] a model object is used directly, with the configuration of its na
   expect(await refusalOf(old)).toContain('v4 is needed');
 });
 
-test('[MODEL14] a script is a model under its own name or `script`, and the configuration uses that name', async () => {
+test('[MODEL14] a model made from a script is named after it, or `script` by default, and is configured under that name', async () => {
   const resolve = resolveModels({ models: { 'scripted/mine': { contextTokens: 9 } } });
   const steps = [{ text: 'x' }];
   expect(await resolve(defineScript({ name: 'mine', steps }))).toMatchObject({

@@ -2,20 +2,23 @@ import { PerdureError } from '../schema/error.ts';
 import type { Json } from '../schema/json.ts';
 import type { Message, ToolOutcome, ToolResultPart } from '../schema/message.ts';
 
-/** Every given field must hold. Patterns are case-insensitive regular expressions. */
+/**
+ * A condition on the conversation. It holds if every given field holds. Patterns are case-insensitive regular
+ * expressions.
+ */
 export interface Condition {
-  /** One result of the last calls has this tool, this outcome and an output that matches. */
+  /** Holds if one result of the last calls has this tool, this outcome and a matching output. */
   readonly last?: { readonly tool?: string; readonly outcome?: ToolOutcome; readonly matches?: string };
-  /** The newest text of the user matches. */
+  /** Holds if the newest text of the user matches. */
   readonly userMatches?: string;
-  /** The number of answers since that text. */
+  /** Holds if the script has given this many answers since the newest text of the user. */
   readonly answers?: number;
 }
 
 export interface ScriptStep {
   /** Names the step in error messages. */
   readonly name?: string;
-  /** The step is skipped if this does not hold. */
+  /** The step is skipped if this condition does not hold. */
   readonly when?: Condition;
   /** The reasoning before the answer. */
   readonly reasoning?: string;
@@ -27,7 +30,10 @@ export interface ScriptStep {
 
 /** Steps are played in order. A step whose condition does not hold is skipped. */
 export interface ScriptDefinition {
-  /** Logs and listings show `scripted/NAME` as the model. Letters, digits, `-` and `_`; `script` by default. */
+  /**
+   * The name of the script: letters, digits, `-` and `_`; `script` by default. Logs and listings show `scripted/NAME`
+   * as the model.
+   */
   readonly name?: string;
   /** One step for each answer, in order. */
   readonly steps: readonly ScriptStep[];
@@ -40,7 +46,10 @@ export interface Script extends ScriptDefinition {
   readonly name: string;
 }
 
-/** The progress that each answer of a script carries, so that the next request shows how far the script has come. */
+/**
+ * The progress that is stored with each answer of a script, so that the next request shows how far the script has
+ * come.
+ */
 export interface Mark {
   readonly script: string;
   /** The index of the last played step. */

@@ -58,7 +58,7 @@ test('[MODEL10] the results of the last calls decide the next step', async () =>
   }
 });
 
-test('[MODEL10] equal messages get the same answer, from any copy of the log', async () => {
+test('[MODEL10] equal messages get the same answer, whichever copy of the log they are read from', async () => {
   const opening = user('Test it');
   const first = await next(build, [opening]);
   const copy: Message[] = JSON.parse(JSON.stringify(first.messages));
@@ -67,7 +67,7 @@ test('[MODEL10] equal messages get the same answer, from any copy of the log', a
   for (const message of copy) expect(Message.safeParse(message).success).toBe(true);
 });
 
-test('[MODEL10] call ids differ between turns, even if the context holds no earlier turn', async () => {
+test('[MODEL10] call ids differ between turns, even if the context contains none of the earlier turns', async () => {
   const first = await next(build, [user('Test it')]);
   const second = await next(build, first.messages);
   const third = await next(build, [...second.messages, user('Once again')]);
@@ -79,7 +79,7 @@ test('[MODEL10] call ids differ between turns, even if the context holds no earl
   expect(ids).toHaveLength(5);
 });
 
-test('[MODEL11] a script says that it is a script when it is over and when no step fits', async () => {
+test('[MODEL11] after the last step, or if no step fits, the answer says that it comes from a script', async () => {
   const one = defineScript({ name: 'one', steps: [{ when: { userMatches: '^go' }, text: 'Going.' }] });
   const lost = await next(one, [user('What?')]);
   expect(textOf(lost.parts)).toBe('This is the script "one", not a model: no step of it answers this.');

@@ -4,7 +4,10 @@ import { timerMs } from '../schema/timer-limit.ts';
 export interface StallGuard {
   readonly signal: AbortSignal;
   readonly stalled: boolean;
-  /** Rejects when the guard aborts the request, even if the provider ignores the signal. */
+  /**
+   * Settles like the promise, but rejects when the guard aborts the request, even if the provider ignores the abort
+   * signal.
+   */
   race<T>(promise: PromiseLike<T>): Promise<T>;
   /** Restarts the timer, because something arrived. */
   touch(): void;

@@ -18,7 +18,7 @@ test.each([
   'Please reduce the length of the messages or completion.',
   "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
   'input length exceeds maximum context length',
-])('[MODEL5] is an overflow: %s', (message) => {
+])('[MODEL5] this message is classified as an overflow: %s', (message) => {
   expect(toFailure(called(400, message), context).failure).toBe('overflow');
 });
 
@@ -26,18 +26,18 @@ test.each([
   'max_tokens: 99999 > 8192, which is the maximum allowed number of output tokens',
   'messages.0.content: Field required',
   'Invalid value for temperature',
-])('[MODEL5] is not an overflow: %s', (message) => {
+])('[MODEL5] this message is classified as a refusal, not as an overflow: %s', (message) => {
   expect(toFailure(called(400, message), context)).toMatchObject({ failure: 'refused' });
 });
 
-test('[MODEL5] an exhausted quota is a refusal, not a rate limit', () => {
+test('[MODEL5] an exhausted quota is classified as a refusal, not as a rate limit', () => {
   const data = { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } };
   const failure = toFailure(called(429, 'You exceeded your current quota', { data }), context);
   expect(failure.failure).toBe('refused');
   expect(failure.message).toContain('check the credit');
 });
 
-test('[MODEL5] the socket error decides between unavailable, timeout and broken stream', () => {
+test('[MODEL5] a socket error is classified as unavailable, timeout or broken stream', () => {
   const wrapped = (code: string) => called(undefined, 'Cannot connect to API', { cause: coded(code) });
   expect(toFailure(wrapped('ECONNREFUSED'), context).failure).toBe('unavailable');
   expect(toFailure(wrapped('ENOTFOUND'), context).failure).toBe('unavailable');
@@ -45,7 +45,7 @@ test('[MODEL5] the socket error decides between unavailable, timeout and broken 
   expect(toFailure(new TypeError('terminated'), { ...context, streaming: true }).failure).toBe('broken-stream');
 });
 
-test('[MODEL5] a missing API key is a refusal', () => {
+test('[MODEL5] a missing API key is classified as a refusal', () => {
   expect(toFailure(new LoadAPIKeyError({ message: 'no key' }), context).failure).toBe('refused');
 });
 
@@ -61,6 +61,6 @@ test('[MODEL5] an error inside a stream is classified by its code', () => {
   });
 });
 
-test('[MODEL5] a failure does not carry the conversation', () => {
+test('[MODEL5] a failure does not contain the conversation', () => {
   expect(toFailure(called(500, 'oops'), context).cause).toBeUndefined();
 });

@@ -4,16 +4,16 @@ import { storable } from './storable.ts';
 
 export interface FailureContext {
   readonly model: string;
-  /** The environment variable of its key, such as ANTHROPIC_API_KEY. */
+  /** The environment variable that holds the provider's key, such as ANTHROPIC_API_KEY. */
   readonly keyName: string | undefined;
-  /** The environment variable of its address, such as ANTHROPIC_BASE_URL. */
+  /** The environment variable that holds the provider's base URL, such as ANTHROPIC_BASE_URL. */
   readonly urlName: string | undefined;
   readonly secrets?: readonly string[] | undefined;
   /** Whether the answer had begun. */
   readonly streaming: boolean;
 }
 
-/** The common part of SDK errors, error frames of streams and fetch errors. */
+/** The fields that SDK errors, error frames of streams and fetch errors have in common. */
 interface Trouble {
   readonly name: string;
   readonly message: string;
@@ -98,7 +98,7 @@ const said: Readonly<Record<ModelFailureKind, string>> = {
   refused: 'refused the request',
 };
 
-/** What to check. Undefined if the provider's own message is all that is known. */
+/** Advice on what to check; undefined if only the provider's own message is known. */
 const adviceFor = (kind: ModelFailureKind, trouble: Trouble, context: FailureContext): string | undefined => {
   const { status, codes } = trouble;
   const url = `the base URL${context.urlName ? ` (${context.urlName})` : ''}`;

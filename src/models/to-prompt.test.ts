@@ -25,7 +25,7 @@ const result = (outcome: ToolOutcome, output: string | { n: number }): Message =
   content: [{ type: 'tool-result', callId: 'c1', tool: 'read', outcome, output }],
 });
 
-test('[MODEL2] provider metadata stays at its part, and that of a call is repeated at its result', () => {
+test('[MODEL2] provider metadata stays with its part, and the metadata of a call is repeated on its result', () => {
   const [, assistant, tool] = toPrompt('', [user('Go'), call, result('ok', 'x')]);
   expect(assistant?.content).toEqual([
     { type: 'reasoning', text: '', providerOptions: sealed },

@@ -97,7 +97,7 @@ const toResult = (part: ToolResultPart, ofCall: Json | undefined): LanguageModel
   ...given(part.provider ?? ofCall),
 });
 
-/** The provider metadata of each call, because providers expect it at the result too. */
+/** The provider metadata of each call. Providers expect it on the result of the call too. */
 const notesOfCalls = (messages: readonly Message[]): ReadonlyMap<string, Json | undefined> =>
   new Map(
     messages.flatMap(({ content }) =>

@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const sliceItems = 16;
 
 /**
- * Resolves the callers of one batch a few at a time, because all of them continue at once and their work adds up.
- * This keeps the event loop free, and the first callers' next requests start while later callers still wait.
+ * Resolves the callers of one batch a few at a time. If all of them continued in the same tick, their work together
+ * would block the event loop. The first callers can also send their next requests while later callers still wait.
  */
 export const inSlices = async <T>(
   items: readonly T[],

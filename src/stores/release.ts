@@ -8,7 +8,7 @@ export const currentRelease = (): string => {
 
 const numbersOf = (release: string): readonly number[] => release.split(/[-+]/, 1)[0]!.split('.').map(Number);
 
-/** A pre-release counts as the release that it precedes. */
+/** A pre-release is treated like the release that it precedes. */
 export const isNewerRelease = (release: string, than: string): boolean => {
   const theirs = numbersOf(than);
   for (const [index, number] of numbersOf(release).entries()) {

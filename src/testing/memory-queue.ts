@@ -105,7 +105,7 @@ export const touchIn = (
   });
 };
 
-/** Finishing and releasing return whether the work can be claimed now. */
+/** Finishes the work. Like a release, it returns whether the work can be claimed now. */
 export const finishIn = (
   { work }: MemoryWorkspace,
   session: SessionId,

@@ -3,7 +3,7 @@ import type { SessionKey } from '../core/ports/store.ts';
 import type { WorkspaceId } from '../schema/ids.ts';
 
 /**
- * Manipulations of the database with its own tools. `key` names the session that owns the event, not one that
+ * Manipulates the database directly, without the store. `key` names the session that owns the event, not one that
  * inherits it.
  */
 export interface StoreTamper {
@@ -13,7 +13,7 @@ export interface StoreTamper {
   changeTurn(key: SessionKey, seq: number, turn: number): Promise<void>;
   changeHash(key: SessionKey, seq: number): Promise<void>;
   removeEvent(key: SessionKey, seq: number): Promise<void>;
-  /** Removes bytes and salt, and keeps the digest of both. */
+  /** Removes the payload bytes and the salt, and keeps the digest of both. */
   redact(key: SessionKey, seq: number): Promise<void>;
   removeBlob(workspace: WorkspaceId, hash: Uint8Array): Promise<void>;
   /** How many pieces the workspace stores by content hash: blobs and snapshot parts together. */

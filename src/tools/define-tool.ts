@@ -20,30 +20,32 @@ interface ContextWith<SecretName extends string> extends ToolContext {
 export interface ToolRetry {
   /** How many more attempts a call gets after its first one failed or timed out. */
   readonly times: number;
-  /** How long to wait before the second attempt. The wait doubles with every further one. */
+  /** How long to wait before the second attempt. The wait doubles with every further attempt. */
   readonly backoffMs?: number;
 }
 
 export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretName extends string = never> {
-  /** The name by which the model calls it: a letter, then letters, digits, `-` or `_`, 64 characters at most. */
+  /**
+   * The name by which the model calls the tool: a letter, then letters, digits, `-` or `_`, 64 characters at most.
+   */
   readonly name: string;
   /** Tells the model what the tool does and when to use it. */
   readonly description?: string;
   /**
    * The schema of a call's input. Any synchronous Standard Schema that can be converted to JSON Schema, such as Zod 4.
-   * An input that does not fit never reaches `execute`: the model is told what is wrong.
+   * An input that does not fit never reaches `execute`. The model gets an error message instead.
    */
   readonly input: Schema;
   /**
    * What running a call twice does: nothing (`none`), nothing more under the same `idempotencyKey` (`idempotent`), or
-   * harm (`once`). After a crash, the first two run again. `once` does not, unless `reconcile` says that the call has
-   * not run.
+   * harm (`once`). After a crash, interrupted calls with the first two run again. A `once` call does not, unless
+   * `reconcile` returns `not-run`.
    */
   readonly effects?: Effects;
   /** Names of secrets in the vault. `context.secrets` has their values. The model never sees them. */
   readonly secrets?: readonly SecretName[];
   /**
-   * Whether the tool works in the session's folder. With `false`, the runtime does not look for changed files after a
+   * Whether the tool works in the session's folder. With `false`, the runtime does not scan for changed files after a
    * call, which is faster.
    */
   readonly usesFiles?: boolean;
@@ -52,18 +54,21 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretN
    * these.
    */
   readonly approval?: Approval<StandardSchemaV1.InferOutput<Schema>>;
-  /** How long one attempt may take. Then `signal` is aborted, and the call ends with the outcome `timeout`. */
+  /**
+   * How long one attempt may take. After that, its abort signal fires, and the call ends with the outcome
+   * `timeout`.
+   */
   readonly timeoutMs?: number;
   /** Further attempts when a call throws or times out. Not allowed with the effects `once`. */
   readonly retry?: ToolRetry;
   /**
-   * Whether the tool's output counts as `verified`. Otherwise it counts as `unverified`, and so does what a model
-   * commits from it.
+   * Whether the tool's output is treated as `verified`. Otherwise it is `unverified`, and so is everything that a
+   * model commits from it.
    */
   readonly trusted?: boolean;
   /**
-   * Does the work. The model reads the returned value. For an async iterable, the last value counts. Throw a
-   * `ToolFailure` to tell the model what went wrong.
+   * Does the work. The model reads the returned value. If it is an async iterable, its last value is the output. Throw
+   * a `ToolFailure` to tell the model what went wrong.
    */
   execute(
     input: StandardSchemaV1.InferOutput<Schema>,
@@ -71,8 +76,8 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretN
   ): Output | Promise<Output> | AsyncIterable<Output>;
   /**
    * For the effects `once`: finds out after a crash what became of a call. Return `{ outcome: 'ok', output }` if the
-   * call took effect, `{ outcome: 'not-run' }` to run it now, or `{ outcome: 'unknown', message? }`, which the model is
-   * told.
+   * call took effect, `{ outcome: 'not-run' }` to run it now, or `{ outcome: 'unknown', message? }`, which is reported
+   * to the model.
    */
   reconcile?(
     input: StandardSchemaV1.InferOutput<Schema>,
@@ -157,7 +162,10 @@ const parseWith = (name: string, schema: StandardSchemaV1, input: Json) => {
   return { problem: lines.join('; ') };
 };
 
-/** Throws for an invalid rule, because it must never count as an approval. */
+/**
+ * The approval rule; undefined if no approval is needed. Throws on an invalid rule, because it must never be treated
+ * as an approval.
+ */
 const ruleOf = (name: string, approval: unknown): ApprovalRule | undefined => {
   if (!isRule(approval)) throw invalid(name, 'its approval is not valid: expected true, false or a rule');
   if (approval === false) return undefined;

@@ -46,7 +46,7 @@ describe('lz4', () => {
     expect(roundTrip(view)).toEqual(view.slice());
   });
 
-  test('repetitive bytes compress well, and bytes that do not shrink below the limit return undefined', () => {
+  test('repetitive bytes compress well, and lz4Compress returns undefined for bytes that do not shrink below the limit', () => {
     const text = new TextEncoder().encode('{"role":"assistant"}'.repeat(200));
     expect(lz4Compress(text, text.length)!.length).toBeLessThan(100);
     expect(lz4Compress(noise(4000), 3600)).toBeUndefined();

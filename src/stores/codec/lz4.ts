@@ -25,7 +25,7 @@ const { memory, compress, decompress } = new WebAssembly.Instance(module).export
 /** The input starts at offset 0. */
 const bytes = new Uint8Array(memory.buffer);
 const out = 0x20000;
-/** Incompressible input grows a little. */
+/** The largest possible result. Incompressible input grows a little. */
 const maxPackedBytes = maxLz4Bytes + Math.ceil(maxLz4Bytes / 255) + 16;
 
 /**
@@ -40,7 +40,7 @@ export const lz4Compress = (source: Uint8Array, maxBytes: number): Uint8Array | 
   return length < maxBytes ? bytes.subarray(out, out + length) : undefined;
 };
 
-/** Does not trust its input: damaged bytes throw. */
+/** Decompresses to exactly `size` bytes, and throws on damaged input. */
 export const lz4Decompress = (source: Uint8Array, size: number): Uint8Array => {
   const fits = source.length <= maxPackedBytes && size <= maxLz4Bytes;
   if (fits) bytes.set(source);

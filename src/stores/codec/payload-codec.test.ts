@@ -57,7 +57,7 @@ describe('payloads', () => {
     expect(encodePayload(noise(4096)).encoding).toBe(payloadEncoding.plain);
   });
 
-  test('[BLOB1] a payload one byte over the inline limit goes to a blob, and the event keeps the hash', () => {
+  test('[BLOB1] a payload one byte over the inline limit is stored as a blob, and the event keeps the hash of the blob', () => {
     const bytes = textOf(inlinePayloadBytes + 1);
     const { encoding, stored, blob } = encodePayload(bytes);
     expect(encoding).toBe(payloadEncoding.blob);

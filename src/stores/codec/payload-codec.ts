@@ -46,7 +46,8 @@ export const encodePayload = (payload: Uint8Array): EncodedPayload => {
 };
 
 /**
- * An upper bound for the decoded size, even of damaged bytes. For a spilled payload it is the size in the blob's row.
+ * An upper bound for the decoded size, even of damaged bytes. For a payload that is stored as a blob, it is the size
+ * in the blob's row.
  */
 export const unpackedBytes = (encoding: number, stored: Uint8Array, blobSize: () => number): number => {
   if (encoding === payloadEncoding.blob) return blobSize();
@@ -55,7 +56,10 @@ export const unpackedBytes = (encoding: number, stored: Uint8Array, blobSize: ()
 
 const damaged = (reason: string): StoredBody => ({ kind: 'damaged', reason });
 
-/** `blob` is the content of a spilled payload, or undefined when the store cannot find it. */
+/**
+ * Decodes a payload column. `blob` is the content of a payload that is stored as a blob, or undefined if the store
+ * cannot find it.
+ */
 export const decodePayload = (
   encoding: number,
   salt: Uint8Array | null,
@@ -113,7 +117,7 @@ export const encodeBlobsSync = (given: readonly NewBlob[]): readonly EncodedBlob
 export const encodeBlobs = (given: readonly NewBlob[]): Promise<readonly EncodedBlob[]> =>
   Promise.all(given.map(async (blob) => hashed(await encodeBlob(blob.bytes), blob)));
 
-/** For worker threads: blocks. */
+/** For worker threads, because it blocks its thread. */
 export const encodeBlobSync = (bytes: Uint8Array): EncodedBlob =>
   packedBlob(blobHash(bytes), bytes, zstdCompressSync(bytes, compressOptions));
 export const decodeBlobSync = (encoding: number, stored: Uint8Array, size: number): Uint8Array => {

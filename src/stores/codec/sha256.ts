@@ -3,7 +3,10 @@ import { createHash } from 'node:crypto';
 /** Above this size, hashing in the thread pool is faster in spite of its overhead. */
 const maxBytesAtOnce = 64 * 1024;
 
-/** For the event loop, which the largest payloads would otherwise block for tens of milliseconds. */
+/**
+ * Hashes the concatenated parts. Large ones are hashed in the thread pool, because they would block the event loop for
+ * tens of milliseconds.
+ */
 export const sha256 = async (...parts: readonly Uint8Array[]): Promise<Uint8Array> => {
   const bytes = parts.reduce((sum, { length }) => sum + length, 0);
   if (bytes > maxBytesAtOnce) return new Uint8Array(await crypto.subtle.digest('SHA-256', Buffer.concat(parts)));

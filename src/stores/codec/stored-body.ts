@@ -14,7 +14,9 @@ interface BodyRow {
 
 const numbers = ['at', 'turn', 'version'] as const;
 
-/** Rejects numbers that no release writes, because some readers do not verify hashes. */
+/**
+ * Decodes the payload of a row. Rejects numbers that no release writes, because some readers do not verify hashes.
+ */
 export const bodyOf = (row: BodyRow, blob: Uint8Array | undefined): StoredBody => {
   const wrong = numbers.find((name) => !isCount(row[name]));
   if (wrong) return { kind: 'damaged', reason: `its row is corrupt (${wrong} is ${row[wrong]})` };

@@ -36,9 +36,9 @@ const turnProblem = (before: SessionSummary | undefined, { type, turn, opensTurn
 };
 
 /**
- * Why no release could have written this event after the events that the summary covers. The hash chain alone proves
- * nothing about the author. Redacted payloads, and event types that only a later release can read, are accepted
- * unchecked.
+ * The reason why no release could have written this event after the events that the summary covers; undefined if one
+ * could. A valid hash chain does not prove that Perdure wrote the event. Redacted payloads, and event types that only
+ * a later release can read, are accepted unchecked.
  */
 export const copiedEventProblem = (before: SessionSummary | undefined, event: StoredEvent): string | undefined => {
   const { type, body } = event;

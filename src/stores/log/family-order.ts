@@ -3,7 +3,10 @@ import type { FamilyMember } from '../../core/ports/store.ts';
 const byAge = (a: FamilyMember, b: FamilyMember): number =>
   a.summary.createdAt - b.summary.createdAt || (a.session < b.session ? -1 : 1);
 
-/** Oldest first, but a parent always precedes its forks: the clock that timed a fork may be behind the parent's. */
+/**
+ * Sorts a family oldest first, but each parent before its forks. The clock that timed a fork may be behind the
+ * parent's.
+ */
 export const inFamilyOrder = (heads: readonly FamilyMember[]): readonly FamilyMember[] => {
   const left = new Map(heads.map((head) => [head.session, head]));
   return heads.toSorted(byAge).flatMap((head) => {

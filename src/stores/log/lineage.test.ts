@@ -41,7 +41,7 @@ describe('lineage', () => {
     },
   );
 
-  test('[FORK1] a root is one segment', () => {
+  test('[FORK1] the lineage of a root is one segment', () => {
     expect(segmentsOf([{ session: root, forkedAt: 0 }], 5)).toEqual([{ session: root, from: 1, to: 5 }]);
   });
 

@@ -65,7 +65,7 @@ export const spansOf = (
 ): readonly Segment[] =>
   ranges.flatMap(([from, to]) => clipSegments(segments, from - 1, to)).sort((a, b) => b.from - a.from);
 
-/** The parts of the spans that are left for the page after `before`. Pages go from newest to oldest. */
+/** The parts of the spans that are older than `before`, for the next page. Pages go from newest to oldest. */
 export const olderThan = (
   spans: readonly Segment[],
   before: { readonly seq: number } | undefined,

@@ -1,7 +1,7 @@
 /** The longest path prefix that every engine can index. A longer path is found by this prefix. */
 const maxPathLength = 800;
 
-/** Never cuts a surrogate pair in half. */
+/** Clips a path to the longest indexed prefix, and never inside a surrogate pair. */
 export const clipPath = (path: string): string =>
   path.length > maxPathLength ? path.slice(0, maxPathLength).replace(/[\uD800-\uDBFF]$/, '') : path;
 

@@ -54,8 +54,8 @@ const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
 };
 
 /**
- * Folds the summary along the way, so that a new turn gets the highest number so far plus one. This also holds after
- * a fork or an event with an explicit turn.
+ * Assigns each event its seq, turn, time and hash. Folds the summary along the way, so that a new turn gets the
+ * highest number so far plus one. This also holds after a fork or an event with an explicit turn.
  */
 const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[] | undefined): Chained => {
   let { seq, hash, summary } = start;
@@ -83,9 +83,9 @@ const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[
 };
 
 /**
- * Decides one append: the complete rule for which writer may append which event, shared by every store. The store
- * writes only an `appended` outcome; no other outcome writes anything. `seals` holds the payload seals if they were
- * computed earlier.
+ * Decides the outcome of one append. Every store shares this complete rule for which writer may append which event. A
+ * store writes something only if the outcome is `appended`. `seals` holds the payload seals if they were computed
+ * earlier.
  */
 export const planAppend = (base: AppendBase, request: AppendRequest, seals?: readonly Seal[]): AppendOutcome => {
   refuseForeignTypes(request);

@@ -11,7 +11,7 @@ export interface ImportBase {
   readonly head: Head | undefined;
   /** The hash of the local event at `overlapAt`, if the copy overlaps the local session. */
   readonly overlapHash?: Uint8Array | undefined;
-  /** For a fork that is not stored here yet: the parent's head, and the hash of the event at the fork point. */
+  /** For a fork that this store does not have yet: the parent's head, and the hash of the event at the fork point. */
   readonly parent?: { readonly head: Head; readonly hash: Uint8Array } | undefined;
 }
 
@@ -45,7 +45,8 @@ const broken = (copy: SessionCopy, why: string, seq?: number): PerdureError =>
   );
 
 /**
- * Why the piece is not a consecutive run of events of its session. `planImport` checks how its first event connects.
+ * The reason why the piece is not a consecutive series of events of its session; undefined if it is. `planImport`
+ * checks how the first event connects to the stored log.
  */
 const pieceProblem = (copy: SessionCopy): { readonly seq: number; readonly why: string } | undefined => {
   let previous: StoredEvent | undefined;
@@ -65,7 +66,10 @@ const followProblem = (
   linkProblem(previous, event) ??
   (event.at < (previous.at ?? 0) ? 'its time is before that of the previous event' : undefined);
 
-/** The store folds the summary itself: bundles carry none. The marks that no hash covers must agree with it. */
+/**
+ * The summary after the import. The store folds it from the events, because bundles contain no summaries. The
+ * `opensTurn` marks, which no hash covers, must agree with it.
+ */
 const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: Head | undefined): SessionSummary => {
   let summary = head?.summary;
   for (const event of added) {
@@ -85,8 +89,9 @@ const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: He
 };
 
 /**
- * A hash covers all earlier events: copies that agree at one seq agree up to it, so the import adds only the later
- * events. A session that grows by an import gets a new epoch, which fences its local run writers.
+ * Decides what the import of a copy adds. A hash covers all earlier events, so copies that agree at one seq agree on
+ * all events before it. The import adds only later events. A session that grows by an import gets a new epoch, which
+ * fences its local run writers.
  */
 export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: SessionCopy): ImportPlan => {
   const { head } = base;
@@ -133,7 +138,10 @@ const rootOf = ({ parent }: ImportBase, copy: SessionCopy): { seq: number; hash:
   return { seq: copy.parent.seq, hash: parent.hash };
 };
 
-/** The keys of a copy that are new here. A key that already has another use here rejects the copy. */
+/**
+ * The idempotency keys of a copy that this store does not have yet. The copy is rejected if this store has used one of
+ * its keys for another append.
+ */
 export const newKeysOf = (copy: SessionCopy, keyHere: (key: string) => StoredKey | undefined): readonly StoredKey[] =>
   copy.keys.filter(({ key, bodyHash, seq, count }) => {
     const here = keyHere(key);

@@ -10,7 +10,7 @@ export class RebuiltSession {
   #last: StoredEvent | undefined;
   #isChained = true;
 
-  /** Returns the correct mark if the event has a wrong one. */
+  /** Adds the next event. Returns the correct `opensTurn` mark if the event has a wrong one. */
   add(event: StoredEvent): { readonly opensTurn: boolean } | undefined {
     if (event.body.kind === 'damaged' || (this.#last && linkProblem(this.#last, event))) this.#isChained = false;
     const opensTurn = turnMark(this.#summary, event);
@@ -19,14 +19,14 @@ export class RebuiltSession {
     return opensTurn === event.opensTurn ? undefined : { opensTurn };
   }
 
-  /** Undefined when the summary needs an event that cannot be read. */
+  /** The summary of the added events; undefined if it needs an event that cannot be read. */
   get summary(): SessionSummary | undefined {
     return this.#summary && this.#summary !== 'unreadable' && isSummary(this.#summary) ? this.#summary : undefined;
   }
 
   /**
-   * Undefined when the log is broken or ends before the head in the row, because a rebuild must not hide missing
-   * events.
+   * The head according to the added events. Undefined if the log is broken or ends before `seq`, the head in the row,
+   * because a rebuild must not hide missing events.
    */
   headFrom(seq: number): Pick<Head, 'seq' | 'hash' | 'at'> | undefined {
     return this.#last && this.#isChained && this.#last.seq >= seq ? this.#last : undefined;

@@ -6,7 +6,9 @@ type Parts = FoldSnapshot['parts'];
 /** Inline bytes are in base64, blob hashes in hex. */
 type Manifest = Readonly<Record<string, { readonly inline: string } | { readonly blob: string }>>;
 
-/** The manifest's own digest is stored under the empty name. It exposes manual edits, which invalidate the snapshot. */
+/**
+ * The manifest's own digest is stored under the empty name. It detects manual edits, which invalidate the snapshot.
+ */
 const digestName = '';
 const digestOf = (manifest: Manifest): string => hash('sha256', JSON.stringify(manifest));
 
@@ -32,7 +34,7 @@ export const writeManifest = (parts: Parts, hashOf: (bytes: Uint8Array) => strin
   return JSON.stringify({ ...manifest, [digestName]: { digest: digestOf(manifest) } });
 };
 
-/** Undefined if the manifest was changed after it was written. */
+/** Parses a manifest. Returns undefined if it was changed after it was written. */
 export const parseManifest = (text: string): Manifest | undefined => {
   try {
     const { [digestName]: found, ...manifest } = JSON.parse(text);
@@ -46,7 +48,10 @@ export const parseManifest = (text: string): Manifest | undefined => {
 export const blobsIn = (manifest: Manifest): readonly string[] =>
   Object.values(manifest).flatMap((part) => ('blob' in part ? part.blob : []));
 
-/** Undefined when any part is lost. A snapshot is a cache, so the reader falls back to an older one. */
+/**
+ * The parts that the manifest names; undefined if any part is lost. A snapshot is a cache, so the reader falls back to
+ * an older one.
+ */
 export const partsIn = (manifest: Manifest, read: (hash: string) => Uint8Array | undefined): Parts | undefined => {
   const parts: [string, Uint8Array][] = [];
   for (const [name, part] of Object.entries(manifest)) {

@@ -54,7 +54,10 @@ type MemberRow = Omit<HeadRow, 'root' | 'hash' | 'epoch'>;
 const parentOf = ({ parent, forked_at }: MemberRow): Head['parent'] =>
   parent === null ? undefined : { session: parent, seq: forked_at ?? 0 };
 
-/** A damaged session keeps its place in the family, with the facts that are still readable, as in a listing. */
+/**
+ * The session as a member of its family. A damaged session is included with the facts that are still readable, as in a
+ * listing.
+ */
 export const memberOf = (row: MemberRow): FamilyMember => ({
   session: row.id,
   parent: parentOf(row),

@@ -11,7 +11,7 @@ export const metaAdvice = 'restore it from a backup';
 
 const isRelease = (value: unknown): boolean => typeof value === 'string' && /^\d+\.\d+\.\d+(?:[-+]|$)/.test(value);
 
-/** Undefined when the row is not one that a migration writes. */
+/** Parses the row. Returns undefined if no migration could have written it. */
 export const parseMeta = (row: unknown): Meta | undefined => {
   const { schema, oldest_reader } = (row ?? {}) as Partial<Meta>;
   return isCount(schema) && schema >= 1 && isRelease(oldest_reader) ? (row as Meta) : undefined;

@@ -14,10 +14,10 @@ export const recordOf = ({ kind, id, version, at, dueAt, body }: RecordRow): Sto
 /** Sorts after every id, so that the first page of a descending list uses the same query as the others. */
 export const behindAllIds = '\u{10ffff}';
 
-/** Unambiguous, because no kind contains a space. */
+/** The unique name of a record: no kind contains a space. */
 export const recordName = ({ kind, id }: RecordRef): string => `${kind} ${id}`;
 
-/** Whether every write names the stored version, and no record occurs twice. */
+/** Whether every write names the stored version of its record, and no record occurs twice. */
 export const areOnVersion = (
   writes: readonly RecordWrite[],
   versionOf: (write: RecordWrite) => number | undefined,

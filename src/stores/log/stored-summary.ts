@@ -20,7 +20,7 @@ export const isSummary = (value: Partial<SessionSummary> | null): value is Sessi
   ) &&
   [value.title, value.parent].every(isTextIfAny);
 
-/** Undefined when the stored text is not a summary. */
+/** Parses a stored summary. Returns undefined if the text is not a summary. */
 export const parseSummary = (stored: unknown): SessionSummary | undefined => {
   try {
     const parsed = JSON.parse(String(stored));

@@ -30,7 +30,7 @@ const killConnections = (adminUrl: string) =>
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'perdure'`,
   );
 
-/** Locks the session's row in another transaction. Returns a function that ends it. */
+/** Locks the session's row in another transaction. Returns a function that ends that transaction. */
 const holdSession = async (adminUrl: string, { workspace, session }: SessionKey): Promise<() => Promise<void>> => {
   const client = newPgClient(adminUrl);
   await client.connect();
@@ -42,7 +42,7 @@ const holdSession = async (adminUrl: string, { workspace, session }: SessionKey)
   return () => client.end();
 };
 
-/** Blocks all reads of blobs in another transaction. Returns a function that ends it. */
+/** Blocks all reads of blobs in another transaction. Returns a function that ends that transaction. */
 const holdBlobs = async (adminUrl: string): Promise<() => Promise<void>> => {
   const client = newPgClient(adminUrl);
   await client.connect();
@@ -118,7 +118,7 @@ describe('a stopped server', () => {
   });
   afterAll(() => server.close());
 
-  test('[FAULT1] while the server is down every call fails soon with STORE_UNAVAILABLE, and the store recovers with it', async () => {
+  test('[FAULT1] while the server is down, every call soon fails with STORE_UNAVAILABLE, and calls succeed again when it is up', async () => {
     const store = await openPostgresStore({ url, fallbackPollMs: 3_600_000 });
     const key = newKey();
     await openSession(store, key);
@@ -173,7 +173,7 @@ describe('interference by other writers and administrators', () => {
     await store.close();
   });
 
-  test('[LOG7] when the engine rejects one session, the rest of its batch lands', async () => {
+  test('[LOG7] when the engine rejects the append to one session, the other appends of its batch land', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 5 }, () => newKey(workspace));
@@ -219,7 +219,7 @@ describe('interference by other writers and administrators', () => {
     await store.close();
   });
 
-  test('[FORK1] a fork at an event beyond the head reports the point as missing', async () => {
+  test('[FORK1] a fork at an event beyond the head reports a missing fork point', async () => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
@@ -231,7 +231,7 @@ describe('interference by other writers and administrators', () => {
     await store.close();
   });
 
-  test('[FAULT2] an append to a session with a damaged head fails alone', async () => {
+  test('[FAULT2] an append to a session with a damaged head fails without affecting the others of its batch', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const [bad, good] = [newKey(workspace), newKey(workspace)];
@@ -251,7 +251,10 @@ describe('interference by other writers and administrators', () => {
 });
 
 describe('transactions that the engine aborts', () => {
-  /** Makes the next `times` inserts into the table fail this way. Returns a function that removes the failure. */
+  /**
+   * Makes the next `times` inserts into the table run the SQL in `fail` first. Returns a function that removes the
+   * failure.
+   */
   const failTimes = async (table: string, times: number, fail: string): Promise<() => Promise<unknown>> => {
     await askPostgres(
       database.adminUrl,
@@ -286,7 +289,7 @@ describe('transactions that the engine aborts', () => {
     await store.close();
   });
 
-  test('[FAULT1] an append that always hits a time limit fails with an unknown outcome and names the limit to raise', async () => {
+  test('[FAULT1] an append that always hits a time limit fails with an unknown outcome, and the error names the limit to raise', async () => {
     const url = new URL(database.url);
     url.searchParams.set('options', '-c transaction_timeout=300ms');
     const store = await openPostgresStore({ url: url.href });
@@ -312,7 +315,7 @@ describe('transactions that the engine aborts', () => {
     await store.close();
   });
 
-  test('[FAULT1] writing records is retried after a deadlock, and happens once', async () => {
+  test('[FAULT1] a write of records is retried after a deadlock and takes effect once', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const mend = await failTimes('records', 1, raising('40P01'));
@@ -342,7 +345,7 @@ describe('slow blob reads', () => {
     },
   );
 
-  test('[BLOB5, TEN1] batched blob reads are answered each from its own workspace', async () => {
+  test('[BLOB5, TEN1] each of several batched blob reads returns the blob of its own workspace', async () => {
     const store = await openPostgresStore({ url: database.url });
     const [mine, theirs] = [newWorkspace(), newWorkspace()];
     const bytes = Buffer.from('mine');

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Locks the session's row in another transaction. Returns a function that ends it. */
+/** Locks the session's row in another transaction. Returns a function that ends that transaction. */
 const holdSession = async ({ workspace, session }: SessionKey): Promise<() => Promise<void>> => {
   const client = newPgClient(database.adminUrl);
   await client.connect();

@@ -34,7 +34,7 @@ const follow = async (store: RuntimeStore) => {
   return { key, signal };
 };
 
-test('[WAKE8] a listening connection that went silent is noticed, and followers wake again', async () => {
+test('[WAKE8] a listening connection that goes silent is detected, and followers wake again', async () => {
   const store = await openPostgresStore({
     url: database.url,
     listenUrl: proxy.url,

@@ -18,8 +18,8 @@ import { storeError } from './server/store-error.ts';
 
 export interface PostgresStoreOptions {
   /**
-   * `postgres://user:password@host:port/database`. Use an ordinary role. Row-level security then separates
-   * workspaces, even if the role owns the tables. It never binds a superuser or a role with BYPASSRLS.
+   * `postgres://user:password@host:port/database`. Use an ordinary role. Row-level security then separates workspaces,
+   * even if the role owns the tables. It never applies to a superuser or to a role with BYPASSRLS.
    */
   readonly url: string;
   /** A direct connection for LISTEN, needed if `url` leads to a pooler that shares connections between clients. */
@@ -35,11 +35,11 @@ export interface PostgresStoreOptions {
   /** Time limit for one statement. */
   readonly statementTimeoutMs?: number;
   /**
-   * Called when hints do not arrive, with the reason, and when row-level security does not bind the role. By default
+   * Called with the reason if hints do not arrive, or if row-level security does not apply to the role. By default
    * emits a process warning.
    */
   readonly onWarning?: ((problem: Error) => void) | undefined;
-  /** For tests: the release that opens the database. */
+  /** For tests: the release to act as, instead of the installed one. */
   readonly release?: string;
 }
 

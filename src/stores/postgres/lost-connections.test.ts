@@ -156,7 +156,7 @@ describe('a write of records on a connection that breaks', () => {
     expect(await ids()).toEqual(['a', 'b']);
   });
 
-  test('[FAULT1, REC2] a write of records whose commit is unacknowledged fails with an unknown outcome, and landed whole', async () => {
+  test('[FAULT1, REC2] a write of records whose commit is unacknowledged fails with an unknown outcome, and all its records are written', async () => {
     const { quiet, ids, write } = await begin();
     quiet.mode = 'lose-answer';
     await expect(write()).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', details: { outcome: 'unknown' } });

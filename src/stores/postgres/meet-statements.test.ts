@@ -44,7 +44,7 @@ test('an idle store has prepared every statement that opening a session uses', a
   expect([...statements].filter((name) => !prepared.has(name))).toEqual([]);
 });
 
-test('a store that is used or closed at once prepares no extra statements', async () => {
+test('a store that is used or closed immediately prepares no extra statements', async () => {
   const { url, id } = await openedSession();
   const statements = recordStatements();
   const closed = await openRuntime({ store: url });

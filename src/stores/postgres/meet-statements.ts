@@ -18,8 +18,8 @@ const lineagesWith = (database: Database, { workspace, session }: SessionKey): L
 };
 
 /**
- * Runs the queries of opening a session once. A connection reads catalogs and plans a statement at its first use, and
- * the first session then need not wait for that.
+ * Runs the queries that open a session once in advance. A connection reads catalogs and plans a statement at its first
+ * use, so the first session would otherwise wait for that.
  */
 export const meetStatements = async (database: Database): Promise<void> => {
   const lineages = lineagesWith(database, nothing);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Locks the table against reads and writes in another transaction. Returns a function that ends it. */
+/** Locks the table against reads and writes in another transaction. Returns a function that ends that transaction. */
 const hold = async (table: string): Promise<() => Promise<void>> => {
   const client = newPgClient(database.adminUrl);
   await client.connect();
@@ -60,7 +60,7 @@ describe('a pool smaller than the number of callers', () => {
     await store.close();
   });
 
-  test('[ST13] a batch that finds no connection rejects all its appends at once', async () => {
+  test('[ST13] a batch that finds no connection rejects all its appends together', async () => {
     const store = await openPostgresStore({ url: database.url, poolSize: 1, statementTimeoutMs: 9000 });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 20 }, () => newKey(workspace));
@@ -117,7 +117,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST14] reads on a shared connection time out soon and are retried alone with the full time limit', async () => {
+  test('[ST14] reads on a shared connection time out soon, and are retried on their own connections with the full time limit', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 3000 });
     const key = newKey();
     await openSession(store, key);
@@ -133,7 +133,7 @@ describe('concurrent reads', () => {
     await store.close();
   });
 
-  test('[ST14] concurrent reads whose first one times out while preparing all report STORE_BUSY, and work later', async () => {
+  test('[ST14] if the first of several concurrent reads times out while preparing, all report STORE_BUSY, and later reads work', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 300 });
     const workspace = newWorkspace();
     const release = await hold('records');

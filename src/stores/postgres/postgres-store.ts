@@ -253,7 +253,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#closing;
   }
 
-  /** Idle connections keep no process alive, so that waiting for their end has to. */
+  /** A timer keeps the process alive until all connections are closed, because idle connections do not. */
   async #close(): Promise<void> {
     const awake = setInterval(() => {}, longestTimerMs);
     try {
@@ -279,7 +279,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     }
   }
 
-  /** Runs unawaited: the next call meets and reports the same error. */
+  /** Runs in the background and ignores errors, because the next call meets and reports the same error. */
   #meetStatements(): void {
     this.#run(() => meetStatements(this.#database)).catch(() => undefined);
   }

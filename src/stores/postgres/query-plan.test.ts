@@ -44,7 +44,10 @@ const planOf = ({ text, values }: pg.QueryConfig): Promise<readonly Node[]> =>
 
 const scansOf = (plan: readonly Node[], table: string) => plan.filter((node) => node['Relation Name'] === table);
 
-/** Each turn has a commit that touches a file and a counter, and a call. The call of the last turn still runs. */
+/**
+ * SQL that creates sessions. Each turn has a call, and a commit that changes a file and a counter. The call of the
+ * last turn is still running.
+ */
 const fill = (name: string, sessions: number): string => `
   insert into perdure.commit_paths
     select '${name}', session, t * 3, path, t, t * 1000 + s, case when is_rare then 'member:rare' else 'system' end,
@@ -87,7 +90,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] commits of a whole collection, or of everything, are scanned by time and only as far as the page', async () => {
+  test('[QRY5] a query for the commits of a whole collection, or for all commits, scans by time and stops when the page is full', async () => {
     for (const prefix of ['/filesModified', '', undefined]) {
       const plan = await planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }));
       expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
@@ -145,7 +148,7 @@ describe('query plans', () => {
     }
   });
 
-  test('[QRY5] calls of a workspace use the index by tool, by actor, by time or of running calls', async () => {
+  test('[QRY5] queries for the calls of a workspace use the index by tool, by actor, by time, or of running calls', async () => {
     const indexes = async (asked: object) => {
       const plan = await planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
       return scansOf(plan, 'tool_calls').map((node) => node['Index Name']);

@@ -15,7 +15,7 @@ const database = await createDatabase();
 const client = newPgClient(database.url);
 const key = newKey();
 
-/** Runs the statement in a transaction of the workspace, or of none. */
+/** Runs the statement in a transaction with this workspace set, or with none set. */
 const inWorkspace = async (workspace: string | undefined, sql: string): Promise<readonly { n: number }[]> => {
   await client.query('begin');
   try {
@@ -157,7 +157,7 @@ describe('row-level security', () => {
     expect(await warningsOf(database.url)).toEqual([]);
   });
 
-  test('[TEN3] a command as a superuser works, and warns on stderr', async () => {
+  test('[TEN3] a command that connects as a superuser works, and warns on stderr', async () => {
     const { code, err } = await callCli(['ls', '--store', database.adminUrl]);
     expect(code).toBe(0);
     expect(err).toMatch(/^warning: row-level security does not bind postgres, a superuser, .*\n$/);

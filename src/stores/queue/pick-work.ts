@@ -6,14 +6,17 @@ export interface FreeWork extends SessionKey {
   readonly agent: string;
   readonly priority: number;
   readonly visibleAt: number;
-  /** A worker inspected it as stranded and lacked its agent, so it waits for a worker with that agent. */
+  /**
+   * Whether a worker inspected the session as stranded and lacked its agent. The session then waits for a worker with
+   * that agent.
+   */
   readonly lacksAgent: boolean;
   readonly place?: string | undefined;
   /** The holder whose lease has lapsed. */
   readonly holder?: Holder | undefined;
 }
 
-/** A worker that sent a sign of life recently. It may be draining or lost. */
+/** A worker that is still listed. It may be draining or lost. */
 export interface KnownWorker extends Omit<Presence, 'holder'> {
   readonly lostAt: number;
   readonly holds: number;

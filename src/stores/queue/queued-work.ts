@@ -11,7 +11,7 @@ export interface QueuedWork {
   readonly priority: number;
   /**
    * When a worker may claim it: when it was entered, when it is due, or when its lease lapses. Infinity if the row
-   * only remembers a place.
+   * only remembers where the session's files are.
    */
   readonly visibleAt: number;
   readonly lacksAgent: boolean;
@@ -54,7 +54,7 @@ export const claimed = (
   lacksAgent: false,
 });
 
-/** Undefined when nothing is left to do or to remember. */
+/** The row after its work is finished; undefined if nothing is left to do or to remember. */
 export const finished = (
   row: QueuedWork,
   { seq, inMs, place = row.place }: Parameters<Queue['finish']>[1],

@@ -22,15 +22,18 @@ const opening: ReadonlySet<string> = new Set(['session.opened', 'session.forked'
 export const workSeqOf = (events: readonly TypedEvent[]): number | undefined =>
   events.findLast(({ type }) => callsForWork.has(type))?.seq;
 
-/** A new session is not in the queue yet, so its description changes nothing there. */
+/** Whether the events may change the agent or priority of a queued session. A new session is not in the queue yet. */
 const isDescribed = (events: readonly TypedEvent[]): boolean =>
   events.some(({ type }) => describing.has(type)) && !events.some(({ type }) => opening.has(type));
 
-/** Whether workers need to know about an append of these events. */
+/** Whether an append of these events must update the queue. */
 export const concernsWork = (events: readonly TypedEvent[]): boolean =>
   workSeqOf(events) !== undefined || isDescribed(events);
 
-/** `summary` must be the one after the events. */
+/**
+ * The queue entry for these events; undefined if they do not concern workers. The summary must be the one after the
+ * events.
+ */
 export const workEntryOf = (
   { agent, priority = defaultPriority }: SessionSummary,
   events: readonly TypedEvent[],

@@ -70,7 +70,7 @@ describe('a locked file', () => {
 });
 
 describe('a full disk', () => {
-  test('[FAULT1, LOG3] at the page limit an append fails alone and completely, and works again when there is room', () => {
+  test('[FAULT1, LOG3] at the page limit, only the append that does not fit fails, leaves nothing behind, and succeeds when there is room', () => {
     const file = newSqliteFile();
     const db = openConnection({ file, busyTimeoutMs: 1000 });
     onTestFinished(() => db.close());
@@ -181,7 +181,7 @@ const expectUsable = async (store: Store, key: SessionKey): Promise<void> => {
 };
 
 describe('a damaged file', () => {
-  test('[FAULT2] an overwritten page fails only its session with STORE_CORRUPT, and the others work', async () => {
+  test('[FAULT2] an overwritten page makes only its own session fail with STORE_CORRUPT, and the others work', async () => {
     const file = newSqliteFile();
     const [damaged, sound] = await twoSessions(file);
     const { pageno, size } = withDatabase(file, (db) =>
@@ -203,7 +203,7 @@ describe('a damaged file', () => {
     await expectUsable(store, sound);
   });
 
-  test('[FAULT2] a session whose row and events disagree fails alone, even within a batch', async () => {
+  test('[FAULT2] if the row and the events of a session disagree, only that session fails, even within a batch', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file);
     const keys = [newKey(), newKey(), newKey()] as const;
@@ -218,7 +218,7 @@ describe('a damaged file', () => {
     for (const key of [keys[0], keys[2]]) await expectUsable(store, key);
   });
 
-  test('[FAULT2] a session with an unreadable summary fails alone and stays in the list', async () => {
+  test('[FAULT2] if the summary of a session is unreadable, only that session fails, and it stays in the list', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file);
     const damaged = newKey();

@@ -19,8 +19,8 @@ import { ThreadClient } from './thread/thread-client.ts';
 
 export interface SqliteOptions {
   /**
-   * Created if missing, with its folders. A new file, and the folder directly above it if new, are accessible only to
-   * this user.
+   * The database file. It is created if missing, with its folders. A new file, and the folder directly above it if
+   * new, are accessible only to this user.
    */
   readonly file: string;
   /** How long to wait for other processes before STORE_BUSY. */

@@ -43,7 +43,7 @@ test('[ST9] a stricter umask is respected', async () => {
   expect(modeOf(file)).toBe(0o400);
 });
 
-test('[ST9] existing modes stay unchanged, so that a group can share a store that it prepared', async () => {
+test('[ST9] the modes of existing files and folders stay unchanged, so that a group can share a store', async () => {
   withUmask(0o022);
   const top = dirname(newSqliteFile());
   const folder = join(top, 'shared');

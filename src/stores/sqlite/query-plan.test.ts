@@ -45,7 +45,7 @@ describe('query plans', () => {
     expect(narrowed).toBe('SEARCH commit_paths USING INDEX commit_paths_by_path (workspace=? AND path>? AND path<?)');
   });
 
-  test('[QRY5] commits of a whole collection, or of everything, are scanned by time without sorting', () => {
+  test('[QRY5] a query for the commits of a whole collection, or for all commits, scans by time without sorting', () => {
     for (const prefix of ['/filesModified', '', undefined]) {
       expect(planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }))).toEqual([
         'SEARCH commit_paths USING COVERING INDEX commit_paths_by_time (workspace=?)',
@@ -90,7 +90,7 @@ describe('query plans', () => {
     ]);
   });
 
-  test('[QRY5] calls of a workspace use the index by tool, by actor, by time or of running calls', () => {
+  test('[QRY5] queries for the calls of a workspace use the index by tool, by actor, by time, or of running calls', () => {
     const planned = (asked: object) => planOf(callsOfWorkspace(workspace, { ...asked, limit: 200 }));
     expect(planned({})).toEqual(['SEARCH tool_calls USING INDEX tool_calls_by_time (workspace=?)']);
     expect(planned({ before })).toEqual([

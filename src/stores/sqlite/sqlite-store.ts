@@ -37,8 +37,8 @@ import type { WriterOperations } from './thread/serve-writes.ts';
 import type { ThreadClient } from './thread/thread-client.ts';
 
 /**
- * The event loop's side of the store. It hands every call to one of two threads, and reads itself only until they
- * have started.
+ * The event loop's side of the store. It hands every call to one of two threads, and serves reads itself only until
+ * the threads have started.
  */
 export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #reader: Reader;

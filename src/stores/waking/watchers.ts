@@ -110,7 +110,7 @@ export class Watchers {
     return keepIn(this.#hearers, workspace, inMicrotask(wake));
   }
 
-  /** For commits of this process: wakes every watcher concerned. */
+  /** Handles commits of this process: wakes every watcher that they concern. */
   committed(changes: readonly Change[]): void {
     for (const change of changes) {
       const watched = this.#watchedBy(change);
@@ -122,8 +122,8 @@ export class Watchers {
   }
 
   /**
-   * For hints from outside, which may be wrong and therefore never suppress a later wake-up. The hint of an own
-   * commit does not wake followers a second time. Watchers of a workspace get only verified changes, through `tell`.
+   * Handles hints from outside. They may be wrong, so they never suppress a later wake-up. The hint of an own commit
+   * does not wake followers a second time. Watchers of a workspace get only verified changes, through `tell`.
    */
   hinted(changes: readonly Change[]): void {
     for (const change of changes) {
@@ -138,8 +138,8 @@ export class Watchers {
   }
 
   /**
-   * For polled heads: wakes the followers of each session whose head differs from the last poll, regardless of hints
-   * since then.
+   * Handles polled heads: wakes the followers of each session whose head differs from the last poll, regardless of
+   * hints since then.
    */
   found(changes: readonly Change[]): void {
     for (const change of changes) {
@@ -161,7 +161,7 @@ export class Watchers {
     }
   }
 
-  /** Informs the watchers of the workspace. Unlike followers, they may hear of one event several times. */
+  /** Notifies the watchers of the workspace. Unlike followers, they may be notified of one event several times. */
   tell({ workspace, session, seq }: Pick<Change, 'workspace' | 'session' | 'seq'>): void {
     for (const hear of this.#hearers.get(workspace) ?? []) hear(session, seq);
   }

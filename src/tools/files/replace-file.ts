@@ -8,7 +8,10 @@ import type { Inside } from './inside.ts';
 
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
-/** The name is equal for each attempt of a call, so that the next attempt overwrites what a crash left. */
+/**
+ * The path of the temporary file. It is the same for each attempt of a call, so that the next attempt overwrites the
+ * file that a crash left.
+ */
 const draftOf = (real: string, key: string): string =>
   join(
     dirname(real),

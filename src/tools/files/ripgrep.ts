@@ -47,7 +47,7 @@ const argumentsOf = ({ root, from, pattern, isText, ignoreCase }: SearchRequest)
   `./${relative(root, from)}`,
 ];
 
-/** A line of ripgrep's JSON output, see grep_printer::JSON. Text that is not UTF-8 comes as bytes instead. */
+/** A line of ripgrep's JSON output, see grep_printer::JSON. Text that is not UTF-8 is given as bytes instead. */
 interface RipgrepMessage {
   readonly type: string;
   readonly data: {

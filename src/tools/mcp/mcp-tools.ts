@@ -19,7 +19,7 @@ export interface McpTool {
 }
 
 export interface McpServer {
-  /** The prefix of its tools: `NAME_tool`. */
+  /** The prefix of the server's tool names: `NAME_tool`. */
   readonly name: string;
   /** A program that speaks MCP on stdin and stdout. Its environment holds only `env`, PATH and similar variables. */
   readonly command?: string;
@@ -33,7 +33,7 @@ export interface McpServer {
    * is known at that time.
    */
   readonly tools?: readonly McpTool[];
-  /** The effects of all its tools, as in `defineTool`. */
+  /** The effects of all tools of the server, as in `defineTool`. */
   readonly effects?: Effects;
   readonly approval?: ToolDefinition<typeof AnyInput, unknown>['approval'];
   readonly timeoutMs?: number;

@@ -108,7 +108,7 @@ export class CommandRecord {
     return this.#read('request') as CommandRequest;
   }
 
-  /** Returns false if another supervisor has or had the command. */
+  /** Returns false if another supervisor runs or ran the command. */
   claim(): boolean {
     const draft = join(this.folder, `claim.${process.pid}`);
     writeFileSync(draft, JSON.stringify(thisProcess()));
@@ -139,7 +139,10 @@ export class CommandRecord {
     return this.#read('group') as ProcessIdentity | undefined;
   }
 
-  /** Records the final folder and environment. If that fails, the next command begins as this one did. */
+  /**
+   * Records the final folder and environment. If that fails, the next command starts in the same folder and
+   * environment as this one.
+   */
   leave(left: string): void {
     this.#tryToWrite('left', left);
   }

@@ -39,7 +39,9 @@ const startSupervisor = (record: CommandRecord): { hasEnded(): boolean } => {
   return { hasEnded: () => hasEnded };
 };
 
-/** Whether the worker stops. The command then continues for the next worker. */
+/**
+ * Whether the abort means that the worker is stopping. The command then continues, and the next worker waits for it.
+ */
 const isHandedOn = (signal: AbortSignal): boolean => isPerdureError(signal.reason, 'RUNTIME_CLOSED');
 
 /** Ends the processes of a command whose supervisor is gone, because nothing would record their outcome. */
@@ -56,8 +58,8 @@ const endAbandoned = async (record: CommandRecord, { sandbox, graceMs }: Command
 const slackMs = { timeout: 10_000, cancel: 3000 };
 
 /**
- * Waits for the command of a record to end. The first follower starts it. Returns `lost` if its supervisor was killed
- * or its record deleted. It is then unknown how far the command came.
+ * Waits for the command of a record to end. The first follower starts the command. Returns `lost` if its supervisor
+ * was killed or its record deleted. It is then unknown how much of the command ran.
  */
 export const followCommand = async (
   record: CommandRecord,

@@ -29,7 +29,7 @@ export class OutputSink {
     try {
       writeFileSync(this.#record.path('tail'), Buffer.concat(this.#tail).subarray(-tailBytes), { mode: 0o600 });
     } catch {
-      // The disk may be full. The command must not fail for it.
+      // The disk may be full. The command must not fail because of that.
     }
   }
 

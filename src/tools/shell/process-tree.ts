@@ -49,8 +49,8 @@ const sum = (pids: readonly number[], file: 'status' | 'smaps_rollup', field: Re
   pids.reduce((total, pid) => total + kibibytes(pid, file, field), 0) * 1024;
 
 /**
- * Whether processes together use more memory. Shared memory counts once. The exact figure is slow, so it is read only
- * if a rough sum exceeds the limit.
+ * Whether the processes together use more memory than `bytes`. Shared memory is counted once. The exact figure is
+ * slow, so it is read only if a rough sum exceeds the limit.
  */
 export const holdMore = (pids: readonly number[], bytes: number): boolean =>
   sum(pids, 'status', /^VmRSS:\s+(\d+)/m) > bytes && sum(pids, 'smaps_rollup', /^Pss:\s+(\d+)/m) > bytes;

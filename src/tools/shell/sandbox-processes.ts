@@ -9,7 +9,10 @@ const maxTold = 1000;
 /** A limit for processes that the kernel does not end. */
 const maxKillMs = 10_000;
 
-/** The processes of a command in a sandbox. Killing the first process ends them all, and it ends last. */
+/**
+ * The processes of a command in a sandbox. Killing the first process ends all of them. The first process is the last
+ * to end.
+ */
 export class SandboxProcesses {
   readonly #first: ProcessIdentity;
 

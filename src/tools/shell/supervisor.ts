@@ -82,8 +82,8 @@ const cpuMs = (): number => {
 };
 
 /**
- * Checks the limits with at most a tenth of a processor, measured in CPU time. Measured by the clock, a busy command
- * would slow the checks down.
+ * Checks the limits with at most a tenth of a processor, measured in CPU time. If they were limited by wall-clock
+ * time, a busy command would slow them down.
  */
 const excess = (root: number, { memoryBytes, processes }: CommandRequest) => {
   let lookAgainAt = 0;
@@ -109,7 +109,7 @@ const watch = (root: number, record: CommandRecord, request: CommandRequest, onR
   return () => clearInterval(timer);
 };
 
-/** A command that exceeds memory or processes gets no grace. */
+/** The time from TERM to KILL. A command that exceeds memory or processes is killed without a grace period. */
 const graceOf = (ended: CommandOutcome['ended'], { graceMs }: CommandRequest): number =>
   ended === 'memory' || ended === 'processes' ? 0 : graceMs;
 

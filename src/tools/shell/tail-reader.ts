@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const maxBytes = 16 * 1024;
 
-/** Reads what was added to a file since the last call. If much was added, only the end. */
+/** Reads what was added to a file since the last call. If much was added, reads only the end. */
 export class TailReader {
   readonly #path: string;
   readonly #buffer = Buffer.alloc(maxBytes);

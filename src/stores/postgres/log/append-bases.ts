@@ -53,7 +53,7 @@ const findPoints = prepared(
    cross join lateral (select ${headColumns} from perdure.sessions where workspace = $1 and id = up.asked limit 1) s`,
 );
 
-/** Salts are random, so a stored hash proves that exactly this attempt wrote it. */
+/** Salts are random, so a stored hash proves that exactly this attempt wrote the event. */
 const findLanded = prepared(
   'find_landed',
   `select e.hash from unnest($2::text[], $3::bigint[]) sent(session, seq)
@@ -110,7 +110,7 @@ export class AppendBases {
     };
   }
 
-  /** The head as stored in the database. */
+  /** The head as stored in the database, before the requests planned so far. */
   before(session: SessionId): Head | undefined {
     return this.#before.get(session)?.();
   }
@@ -126,8 +126,8 @@ export class AppendBases {
 }
 
 /**
- * Locks the heads first and reads the rest in separate statements. Only a later statement sees what a writer
- * committed while the lock waited for it. Most appends need only the heads.
+ * Locks the heads first and reads the rest in separate statements. Only a later statement sees what another writer
+ * committed while this one waited for the lock. Most appends need only the heads.
  */
 export const readBases = async (
   client: pg.Client,

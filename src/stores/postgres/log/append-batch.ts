@@ -29,7 +29,7 @@ export interface PendingAppend {
   readonly attempts: Appended[];
 }
 
-/** The outcome of one request, or the error that rejects this request alone. */
+/** The outcome of one request, or the error that rejects only this request. */
 export type AppendResult = AppendOutcome | PerdureError;
 
 interface Planned {
@@ -105,8 +105,8 @@ const send = async (
 };
 
 /**
- * Commits the planned appends. With an `opening` they get their own transaction, else they end the one that read the
- * bases. After an error nothing has landed, unless the connection was lost.
+ * Commits the planned appends. With an `opening`, they run in their own transaction. Otherwise they complete the
+ * transaction that read the bases. After an error nothing has landed, unless the connection was lost.
  */
 const commit = async (
   connection: BatchConnection,
@@ -129,9 +129,9 @@ const commit = async (
 };
 
 /**
- * Appends in one round trip if all heads are cached and nothing needs a lookup. The database verifies: it rejects a
- * moved head, a taken id or a taken key. Undefined makes the caller read the heads first. So does any outcome but
- * `appended`, because it would rest on cached heads.
+ * Appends in one round trip if all heads are cached and nothing needs a lookup. The database rejects a moved head, a
+ * taken id or a taken key. Returns undefined if the caller must read the heads first. That includes every outcome but
+ * `appended`, because such an outcome would rely on cached heads.
  */
 const appendKnown = async (
   connection: BatchConnection,

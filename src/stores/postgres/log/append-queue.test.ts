@@ -41,7 +41,7 @@ const workFor = (ms: number): void => {
   for (const until = performance.now() + ms; performance.now() < until; );
 };
 
-test('[LOG7] after a batch fails, an append that lands alone resolves before the rest is retried', async () => {
+test('[LOG7] when the appends of a failed batch are retried one by one, one that lands resolves before the others are retried', async () => {
   const statementTimeoutMs = 500;
   const store = await openPostgresStore({ url: database.url, statementTimeoutMs });
   const workspace = newWorkspace();
@@ -61,7 +61,7 @@ test('[LOG7] after a batch fails, an append that lands alone resolves before the
   await store.close();
 });
 
-test('[LOG1] concurrent appends to one session resolve in order, even when many others resolve with them', async () => {
+test('[LOG1] concurrent appends to one session resolve in order, even when appends to many other sessions resolve with them', async () => {
   const store = await openPostgresStore({ url: database.url });
   const workspace = newWorkspace();
   const keys = Array.from({ length: 256 }, () => newKey(workspace));
@@ -96,7 +96,7 @@ const openMany = async (store: Store, count: number): Promise<readonly SessionKe
   return keys;
 };
 
-test('[LOG7] a transaction takes at most 256 waiting appends, or 8 MiB', async () => {
+test('[LOG7] a transaction contains at most 256 waiting appends and at most 8 MiB', async () => {
   const store = await openPostgresStore({ url: database.url });
   const many = await openMany(store, 300);
   await Promise.all(many.map((key) => mustAppend(store, key, [rawText('a')])));
@@ -137,7 +137,7 @@ test.each([
   await Promise.all([store.close(), isKnown || writer.close()]);
 });
 
-test('[LOG1] an append on a cached head takes one statement', async () => {
+test('[LOG1] an append on a cached head sends one statement', async () => {
   const store = await openPostgresStore({ url: database.url });
   const [key] = await openMany(store, 1);
   const query = vi.spyOn(pg.Client.prototype, 'query');

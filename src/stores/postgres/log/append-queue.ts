@@ -20,13 +20,15 @@ const maxCompressBytes = 64 * 1024;
 const maxTries = 5;
 const retryForMs = 4000;
 const backoff = { firstMs: 40, maxMs: 500 };
-/** How many statements may take all the time they have before the rest of their batch is refused too. */
+/**
+ * How many appends of a failed batch may time out one by one before the rest of the batch is rejected without a retry.
+ */
 const apartForTimeouts = 5;
 
 interface Waiting {
   readonly request: AppendRequest;
   readonly bytes: number;
-  /** Undefined while large payloads are being hashed and compressed. */
+  /** The prepared append; undefined while its large payloads are being hashed and compressed. */
   pending: PendingAppend | undefined;
   readonly resolve: (outcome: AppendOutcome) => void;
   readonly reject: (error: unknown) => void;
@@ -39,7 +41,10 @@ interface Answer {
   deliver(): void;
 }
 
-/** Many callers are resolved in two halves, so that one half works here while the server works for the other. */
+/**
+ * Many callers are resolved in two halves, so that one half prepares its next appends here while the server works for
+ * the other half.
+ */
 const halfOf = ({ length }: readonly Answer[]): number => Math.max(4, Math.ceil(length / 2));
 
 export interface AppendQueueOptions {
@@ -49,7 +54,7 @@ export interface AppendQueueOptions {
   /** Heads as this process last saw them. */
   readonly known: Map<string, Head>;
   readonly onCommit: (changes: readonly Change[]) => void;
-  /** Called when nothing waits, so the owner may drop the queue. */
+  /** Called when the queue becomes empty, so that its owner can drop it. */
   readonly onIdle: () => void;
 }
 
@@ -116,7 +121,10 @@ export class AppendQueue {
     if (this.#waiting.length === 0) this.#options.onIdle();
   }
 
-  /** Keeps arrival order within a session. A fork waits for a batch that does not write its parent. */
+  /**
+   * Takes the next batch. Keeps the order of arrival within a session. A fork is left for a later batch if its parent
+   * is written in this one.
+   */
   #take(): Ready[] {
     const batch: Ready[] = [];
     const rest: Waiting[] = [];
@@ -141,7 +149,7 @@ export class AppendQueue {
     return batch;
   }
 
-  /** Retries the appends of a failed batch one by one, unless the error would hit each of them as well. */
+  /** Retries the appends of a failed batch one by one, unless the error would make each of them fail as well. */
   async #settle(lease: Lease, batch: readonly Ready[]): Promise<readonly Answer[]> {
     const until = Date.now() + apartForTimeouts * this.#options.database.statementTimeoutMs;
     let results: readonly AppendResult[];
@@ -176,7 +184,7 @@ export class AppendQueue {
       try {
         return await lease.use((client) => appendBatch({ ...connection, client, opening }, batch));
       } catch (error) {
-        // The deadline starts at the first failure. Before it, the process may have been suspended until the server
+        // The deadline counts from the first failure, because the process may have been suspended until the server
         // dropped the connection.
         until ??= Date.now() + retryForMs;
         const sent = batch.some(({ attempts }) => attempts.length > 0);

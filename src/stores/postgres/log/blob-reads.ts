@@ -9,7 +9,7 @@ interface Waiting extends Pick<PromiseWithResolvers<Uint8Array | undefined>, 're
 }
 
 const statementBlobs = 32;
-/** The share of the pool that blob reads may use at once. */
+/** The share of the pool that blob reads may use at the same time. */
 const share = 1 / 4;
 
 /** Batches concurrent blob reads, and leaves connections free for other work. */

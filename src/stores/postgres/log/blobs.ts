@@ -38,7 +38,7 @@ const findSizes = prepared(
    cross join lateral (select hash, size from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
 );
 
-/** Locks in hash order, like all writers, so that they cannot deadlock. */
+/** Locks in hash order, like all writers, so that two writers cannot deadlock. */
 const renew = prepared(
   'renew_blobs',
   `update perdure.blobs b set put_at = clock_timestamp()
@@ -56,7 +56,7 @@ const findHashes = prepared(
    cross join lateral (select hash from perdure.blobs where workspace = $1 and hash = asked.hash limit 1) b`,
 );
 
-/** Uses within a minute do not update the row. So a blob may have been used up to a minute later than its row says. */
+/** The latest time at which a blob may have been used. Further uses within a minute do not update its row. */
 const usedAt = `(b.put_at + interval '1 minute')`;
 
 const isLoose = `not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
@@ -147,14 +147,14 @@ export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[
   );
 };
 
-/** Undefined when the stored bytes do not match the hash. */
+/** The content of a blob; undefined if the stored bytes do not match the hash. */
 const intactContent = async ({ hash, size, encoding, bytes }: BlobRow): Promise<Uint8Array | undefined> => {
   const content = await decodeBlob(encoding, bytes, size).catch(() => undefined);
   if (!content || hexOf(await sha256(content)) !== hexOf(hash)) return undefined;
   return new Uint8Array(content.buffer, content.byteOffset, content.length);
 };
 
-/** Decoded sizes by hex hash, to bound what reading them unpacks. */
+/** The decoded sizes of blobs by hex hash, so that a reader can limit how much it decompresses. */
 export const blobSizes = async (
   source: Source,
   workspace: WorkspaceId,
@@ -165,7 +165,7 @@ export const blobSizes = async (
   return new Map(rows.map(({ hash, size }) => [hexOf(hash), size]));
 };
 
-/** Contents by hex hash. Damaged blobs are absent, like missing ones. */
+/** The contents of blobs by hex hash. Damaged blobs are absent, like missing ones. */
 export const readBlobs = async (
   source: Source,
   workspace: WorkspaceId,

@@ -6,13 +6,13 @@ import { madeCall, settledCall } from '../../log/projected-rows.ts';
 export interface CallEnd extends Extract<CallChange, { kind: 'ended' }> {
   readonly session: SessionId;
   readonly endedSeq: number;
-  /** How many newer open calls with the same id end in this batch too. */
+  /** The number of newer open calls with the same id that also end in this batch. */
   readonly newer: number;
 }
 
 export interface CallBatch {
   readonly made: readonly CallRecord[];
-  /** Ends of calls that earlier batches stored. */
+  /** The ends of calls that earlier batches stored. */
   readonly ended: readonly CallEnd[];
 }
 

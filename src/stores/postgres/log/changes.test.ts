@@ -37,7 +37,7 @@ const listeners = () =>
     `select pid from pg_stat_activity where datname = current_database() and query like 'listen perdure;%'`,
   );
 
-/** Follows the session. Resolves at the first wake-up, which comes when listening begins. */
+/** Follows the session. Resolves at the first wake-up, which happens when listening begins. */
 const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
   const signal = newWakeSignal();
   store.watch(key, signal.wake);
@@ -45,7 +45,7 @@ const listening = async (store: Store, key: Parameters<Store['watch']>[0]) => {
   return signal;
 };
 
-/** Records the notifications that every listening client receives. */
+/** Listens with a separate client, and records all notifications. */
 const hearing = async () => {
   const client = newPgClient(database.url);
   await client.connect();
@@ -99,7 +99,7 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
-  test('[WAKE4] a workspace watcher hears of changes again after its connection was killed, including missed ones', async () => {
+  test('[WAKE4] a workspace watcher is notified of changes again after its connection was killed, including the changes it missed', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     const heard = newWakeSignal();
@@ -119,7 +119,7 @@ describe('wake-ups', () => {
     }
   });
 
-  test('[WAKE4] where notifications are lost, polling informs a workspace watcher', async () => {
+  test('[WAKE4] if notifications are lost, polling notifies a workspace watcher', async () => {
     const store = await open(20);
     const key = newKey();
     const heard = newWakeSignal();
@@ -148,7 +148,7 @@ describe('wake-ups', () => {
     }
   });
 
-  test('[WAKE2] polling of the watched sessions makes up for a lost notification', async () => {
+  test('[WAKE2] if a notification is lost, polling of the watched sessions wakes the follower', async () => {
     const store = await open(100);
     const key = newKey();
     await openSession(store, key);
@@ -182,7 +182,7 @@ describe('wake-ups', () => {
     expect(theirs.count).toBe(0);
   });
 
-  test('[WAKE7, WAKE4] false hints suppress no later wake-up, and a workspace watcher hears only of events that exist', async () => {
+  test('[WAKE7, WAKE4] false hints suppress no later wake-up, and a workspace watcher is notified only of events that exist', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     await openSession(store, key);
@@ -223,7 +223,7 @@ describe('wake-ups', () => {
     for (const seq of [9, 2, 3]) await moveHeadTo(seq);
   });
 
-  test('[WAKE1, ST3] closing a store while its listener connects leaves no error behind, at any moment', async () => {
+  test('[WAKE1, ST3] closing a store at any moment while its listener connects causes no error', async () => {
     for (let afterMs = 0; afterMs < 15; afterMs++) {
       const store = await open();
       store.watch(newKey(), () => undefined);
@@ -250,7 +250,7 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
-  test('[QUEUE5] polling of the queue makes up for a lost notification of free work', async () => {
+  test('[QUEUE5] if a notification of free work is lost, polling of the queue wakes the worker', async () => {
     const store = await open(50);
     const key = await enterSession(store);
     await leaseAs(store, key, 'w1');

@@ -25,14 +25,17 @@ export interface ChangesOptions {
   readonly noteSeal: NoteSeal;
   readonly keepAliveMs: number;
   readonly fallbackPollMs: number;
-  /** Called when the first follower arrives. */
+  /** Called when the first follower is added. */
   readonly onListen: () => void;
-  /** For a separate listen address, which may be wrong while the store itself works. */
+  /**
+   * Reports that no hints arrive. Only set for a separate listen address, which may be wrong while the store itself
+   * works.
+   */
   readonly tellSilence?: TellSilence | undefined;
 }
 
 /**
- * Wakes followers: in this process at once, in other processes through NOTIFY. Slow polling covers lost
+ * Wakes followers: in this process immediately, in other processes through NOTIFY. Slow polling covers lost
  * notifications.
  */
 export class Changes {
@@ -44,11 +47,11 @@ export class Changes {
   readonly #probe: HintProbe | undefined;
   readonly #pollMs: number;
   readonly #onListen: () => void;
-  /** Hinted sessions to verify before their workspace watchers hear of them. */
+  /** Hinted sessions to verify before the watchers of their workspaces are notified. */
   readonly #hints = new Map<string, SessionKey>();
   #askingHinted: Promise<void> | undefined;
   #poll: NodeJS.Timeout | undefined;
-  /** Workspace watchers have heard of every change before this time. */
+  /** Workspace watchers have been notified of every change before this time. */
   #toldMs = 0;
 
   constructor(database: Database, options: ChangesOptions) {
@@ -147,7 +150,7 @@ export class Changes {
   }
 
   /**
-   * Anyone with access to the database can send a hint. So the store reads the head before it informs workspace
+   * Anyone with access to the database can send a hint. So the store reads the head before it notifies workspace
    * watchers.
    */
   #hinted(change: Change): void {
@@ -157,7 +160,10 @@ export class Changes {
     this.#askingHinted ??= this.#tellHinted();
   }
 
-  /** Hints that arrive meanwhile are verified together in the next round. Polling covers failures. */
+  /**
+   * Verifies the waiting hints, and notifies workspace watchers. Hints that arrive meanwhile are verified together in
+   * the next round. Polling covers failures.
+   */
   async #tellHinted(): Promise<void> {
     while (this.#hints.size > 0) {
       const hints = [...this.#hints.values()];

@@ -9,7 +9,7 @@ import {
 
 export const isLarge = ({ length }: Uint8Array): boolean => length > inlinePayloadBytes;
 
-/** Like `encodePayload` for each, but compresses large payloads in the thread pool. */
+/** Encodes each payload like `encodePayload`, but compresses large payloads in the thread pool. */
 export const encodePayloads = async (
   payloads: readonly Uint8Array[],
 ): Promise<{ readonly encoded: readonly EncodedPayload[]; readonly blobs: readonly EncodedBlob[] }> => {

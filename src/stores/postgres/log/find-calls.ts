@@ -34,8 +34,8 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): pg.Q
 };
 
 /**
- * The events that a query of one session covers. `left` are the spans left for this page; a call counts as ended only
- * if its end is in `live`.
+ * The events that a query of one session covers. `left` are the spans that remain for this page. A call is treated as
+ * ended only if its end is in `live`.
  */
 interface CallSpans {
   readonly session: SessionId;

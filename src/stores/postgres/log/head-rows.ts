@@ -11,7 +11,9 @@ const describe = prepared(
    where workspace = $1 and id = $2`,
 );
 
-/** Replaces only the summary. Setting `was` makes writers with a cached head read it again; see `perdure.append`. */
+/**
+ * Replaces only the summary. Setting `was` makes writers with a cached head read the head again; see `perdure.append`.
+ */
 export const describeSession = ({ workspace, session }: SessionKey, summary: SessionSummary): pg.QueryConfig =>
   describe(workspace, session, JSON.stringify(summary), summary.status, summary.updatedAt);
 

@@ -74,7 +74,8 @@ const addCopy = async (
 };
 
 /**
- * Imports in one transaction, piece by piece. Any error, here or in the source of the copies, rolls back everything.
+ * Imports in one transaction, piece by piece. Any error, in the import or in the source of the copies, rolls back
+ * everything.
  */
 export const importCopies = async (
   database: Database,

@@ -27,7 +27,7 @@ const connect = async (url: string): Promise<pg.Client> => {
   return client;
 };
 
-/** Resolves when a connection waits for a lock in such a statement. */
+/** Resolves when a connection waits for a lock in the given statement. */
 const waiting = async (statement: string): Promise<void> => {
   const find = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query like $1`;
@@ -73,7 +73,7 @@ describe('migrations', () => {
     await (await openPostgresStore({ url: database.url })).close();
   });
 
-  test("[ST2] an older release that waits for a newer release's migration is rejected when it has finished", async () => {
+  test("[ST2] an older release that waits for a newer release's migration is rejected when that migration has finished", async () => {
     const newer = await connect(database.url);
     await newer.query(`begin; select pg_advisory_xact_lock(${migrationLock}); create schema perdure`);
     await newer.query(`create table perdure.meta as select 9 as schema, '9.10.0' as oldest_reader`);
@@ -83,7 +83,7 @@ describe('migrations', () => {
     await expect(older).rejects.toMatchObject({ code: 'STORE_NEWER', details: { needs: '9.10.0' } });
   });
 
-  test('[ST1] a role without the right to change the schema opens a database that has it', async () => {
+  test('[ST1] a role without the right to change the schema can open a database whose schema is current', async () => {
     await (await openPostgresStore({ url: database.url })).close();
     const before = await meta();
     const name = new URL(database.url).pathname.slice(1);

@@ -22,9 +22,9 @@ interface Migration {
  * upsert created a session instead. A head that creates a session must find none. Otherwise a head has moved, and
  * nothing is written.
  *
- * A row whose summary was repaired has `was` equal to its own hash. Only a writer that read it in this transaction
- * (`fresh`) may continue it. `paths` is null if no event is a commit, and `work_sessions` is null if no event concerns
- * workers.
+ * A row whose summary was repaired has `was` equal to its own hash. Only a writer that read the row in this
+ * transaction (`fresh`) may continue the session. `paths` is null if no event is a commit, and `work_sessions` is null
+ * if no event concerns workers.
  */
 const appendFunction = `
   create type perdure.new_head as (
@@ -287,7 +287,7 @@ const refuseNewer = (meta: Meta | undefined, release: string): void => {
   );
 };
 
-/** An arbitrary number that every release must share. */
+/** The id of the advisory lock for migrations. It is arbitrary, but every release must use the same one. */
 export const migrationLock = 7_313_825_671;
 
 const lockMigrations = (client: pg.Client) => client.query('select pg_advisory_xact_lock($1)', [migrationLock]);

@@ -100,7 +100,10 @@ export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
   };
 };
 
-/** Ends come first, because they belong to calls that are already stored. */
+/**
+ * The statements that write new calls and ends of calls. Ends are written first, because they belong to calls that are
+ * already stored.
+ */
 export const writeCalls = (workspace: WorkspaceId, { made, ended }: CallBatch): readonly pg.QueryConfig[] => [
   ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
   ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),

@@ -18,7 +18,7 @@ const ofOne = (order: Order) =>
     `select ${eventColumns} from perdure.events
      where workspace = $1 and session = $2 and seq between $3 and $4 order by seq ${sqlOrder[order]} limit $5`,
   );
-/** Reads one range of one session at a time, each as such a scan. */
+/** Reads one range of one session at a time, each as a scan along the primary key. */
 const ofSeveral = (order: Order) =>
   prepared(
     `read_segments_${sqlOrder[order]}`,
@@ -68,7 +68,7 @@ const segmentsOfPage = async (
     const segments = clipSegments(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), after, upTo);
     return withinReach(segments.toReversed(), limit);
   }
-  // Counting starts at the head, unless all events belong to one session.
+  // The page is counted down from the head. Only a lineage of several sessions needs that head to find its segments.
   const head = lineage.length > 1 ? (await lineages.withHead(key))?.seq : Number.MAX_SAFE_INTEGER;
   return withinReach(clipSegments(segmentsOf(lineage, head ?? 0), after, upTo), limit);
 };

@@ -25,7 +25,8 @@ interface Start {
 }
 
 /**
- * Blocks appends to all existing sessions of the workspace until the end. Sessions created meanwhile are left alone.
+ * Blocks appends to all existing sessions of the workspace until the transaction ends. Sessions created meanwhile are
+ * left alone.
  */
 const lockAll = prepared(
   'lock_workspace',
@@ -85,8 +86,8 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
 };
 
 /**
- * Rebuilds the rows from the log as appends write them. If the summary needs an unreadable event, the session keeps
- * its stored summary. Snapshots are recreated when sessions are next opened.
+ * Rebuilds the rows from the log, exactly as appends write them. If the summary needs an unreadable event, the session
+ * keeps its stored summary. Snapshots are recreated when sessions are next opened.
  */
 export const rebuildProjections = async (database: Database, workspace: WorkspaceId): Promise<number> =>
   database.feed(workspace, [waitForOthers(workspace), lockAll(workspace)], async (client, [, locked]) => {

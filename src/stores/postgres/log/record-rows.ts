@@ -16,7 +16,7 @@ const ascending = select('list_records', 'and id > $3 order by id limit $4');
 const descending = select('list_records_back', 'and id < $3 order by id desc limit $4');
 const due = select('find_due_records', 'and due_at <= $3 order by due_at, id limit $4');
 
-/** Locks in a fixed order, like all writers, so that they cannot deadlock. */
+/** Locks in a fixed order, like all writers, so that two writers cannot deadlock. */
 const lock = prepared(
   'lock_records',
   `select r.kind, r.id, r.version from perdure.records r join unnest($2::text[], $3::text[]) asked(kind, id) using (kind, id)

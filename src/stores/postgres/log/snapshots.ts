@@ -26,14 +26,17 @@ const findNewest = prepared(
    order by found.seq desc limit 1`,
 );
 
-/** Blobs that exist already are neither compressed nor sent again. */
+/** The parts that are not stored yet, as blobs. Blobs that exist already are neither compressed nor sent again. */
 const newBlobs = async (database: Database, workspace: WorkspaceId, parts: readonly Uint8Array[]) => {
   const byHash = new Map(parts.map((bytes) => [hexOf(blobHash(bytes)), bytes]));
   for (const hash of await hashesThere(database, workspace, [...byHash.keys()])) byHash.delete(hash);
   return Promise.all([...byHash.values()].map(encodeBlob));
 };
 
-/** Stored with the session that owns the event, so that every fork that inherits the event can use it. */
+/**
+ * Stores a snapshot with the session that owns its event, so that every fork that inherits the event can use the
+ * snapshot.
+ */
 export const putSnapshot = async (
   database: Database,
   lineages: Lineages,

@@ -24,7 +24,7 @@ export interface LogRows {
   readonly events: readonly EncodedEvent[];
   /** The paths by which queries find the commits. */
   readonly paths: readonly PathRow[];
-  /** Imported events enter no work into the queue here. */
+  /** Whether the events are imported. Imported events enter no work into the queue. */
   readonly imported?: boolean;
   /** Whether the previous heads were read in the same transaction, and are not from the cache. */
   readonly fresh: boolean;

@@ -59,11 +59,11 @@ const freedChange = ({ workspace, session, seq }: Freed): Change => ({ workspace
 
 const claimWork = prepared('claim_work', 'select perdure.claim_work($1) as answer');
 
-/** Also returns the sessions that the claim freed. */
+/** Claims work. Also returns the sessions that the claim released from dead workers. */
 export type ClaimWork = (claim: Claim) => Promise<{ readonly claimed: Claimed; readonly freed: readonly Change[] }>;
 
 export const openClaims = (database: Database): ClaimWork => {
-  /** For each agent, the workspace where the next claim continues, so that all workspaces get their turn. */
+  /** For each agent, the workspace from which the next claim continues, so that no workspace starves. */
   let cursors: Readonly<Record<string, string>> = {};
   return async (claim) => {
     const [answer] = await database.dispatch([claimWork(JSON.stringify({ ...claim, cursors }))]);
@@ -147,7 +147,7 @@ const leave = prepared('leave_work', 'select * from perdure.leave_work(array[$1]
 const readyIn = (rows: readonly (Freed & { readonly ready: boolean })[]): readonly Change[] =>
   rows.filter(({ ready }) => ready).map(freedChange);
 
-/** Finishing and releasing return the changes that make work available now. */
+/** Finishes the work. Like a release, it returns the changes that make work available now. */
 export const finishWork = async (
   database: Database,
   { workspace, session }: SessionKey,

@@ -3,9 +3,10 @@ import { forgetMs } from '../../queue/pick-work.ts';
 import { tenantTable } from '../server/tenant-table.ts';
 
 /**
- * A row waits until `visible_at`: when it was entered, when it is due, or when its lease lapses. It is infinity if
- * the row only remembers a place. `ready` marks claimable rows, so that claims do not read rows that wait. Entering
- * and releasing set it at once. When the time of a waiting row has come, the next claim sets it.
+ * A row waits until `visible_at`: when it was entered, when it is due, or when its lease lapses. `visible_at` is
+ * infinity if the row only remembers where the session's files are. `ready` marks claimable rows, so that claims do
+ * not read rows that wait. Entering and releasing set `ready` immediately. When a waiting row becomes visible, the
+ * next claim sets it.
  */
 const workTable = `
   create table perdure.work (
@@ -104,8 +105,8 @@ const settings =
   'set plan_cache_mode = force_generic_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off';
 
 /**
- * Whether a live worker serves this workspace and agent. With a place, the worker must be there and have capacity
- * left.
+ * Whether a live worker serves this workspace and agent. If a place is given, the worker must be at that place and
+ * have capacity left.
  */
 const servedFunction = `
   create function perdure.is_served(whose text, tenant text, at_place text, moment timestamptz)
@@ -311,7 +312,7 @@ const claimFunction = `
   $function$;
 `;
 
-/** Work that waits for agents that no live worker serves: the oldest of each agent. */
+/** The oldest waiting work of each agent that no live worker serves. */
 const strandedFunction = `
   create function perdure.stranded_work(
     own text[], tenant text, sessions text[], moment timestamptz, stranded_ms double precision, most bigint

@@ -39,7 +39,7 @@ const limitOpen = (ms: number): string => `set local idle_in_transaction_session
 const sharedTimeoutMs = 500;
 /** How long to wait for a new or free pool connection. */
 const connectTimeoutMs = 3000;
-/** How long an open transaction may idle and block others, after its process froze or its machine vanished. */
+/** How long an open transaction may be idle. It blocks others if its process freezes or its machine vanishes. */
 const openTimeoutMs = 5000;
 /** The idle limit is this many times longer for a `feed` transaction, which sends a heartbeat between pieces. */
 const fedTimes = 6;
@@ -56,8 +56,8 @@ export type Answer = Pick<pg.QueryResult, 'rows' | 'command'>;
 const notAsked: Answer = { rows: [], command: '' };
 
 /**
- * Sends all statements at once and awaits all results: one round trip. Inside a transaction, statements after a
- * failed one fail because of it, so the first error is thrown. An undefined statement yields no rows.
+ * Sends all statements together and awaits all results, in one round trip. Inside a transaction, a failed statement
+ * makes the later ones fail, so the first error is thrown. An undefined statement yields no rows.
  */
 export const exchange = async (
   client: pg.Client,
@@ -98,10 +98,10 @@ export interface DatabaseOptions {
   readonly statementTimeoutMs: number;
 }
 
-/** `answers` holds the results of the first statements. */
+/** The work of a `feed` transaction. `answers` holds the results of its first statements. */
 export type Feed<T> = (client: pg.Client, answers: readonly Answer[]) => Promise<T>;
 
-/** A place to read from, with or without an open transaction. */
+/** A way to read, inside or outside an open transaction. */
 export type Source = Pick<Database, 'read'>;
 
 /** The connection pool, and transactions that see one workspace or the queue of all workspaces. */
@@ -113,7 +113,10 @@ export class Database {
   readonly #openMs: number;
   readonly #shares = new Map<WorkspaceId, SharedLease>();
   #namesStatements = true;
-  /** For lookups by key: the reads of a workspace in one tick share a connection and a round trip. */
+  /**
+   * For lookups by key: reads of one workspace that are requested in the same tick share a connection and a round
+   * trip.
+   */
   readonly together: Source = { read: (workspace, statement) => this.#readTogether(workspace, statement) };
 
   constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
@@ -145,8 +148,8 @@ export class Database {
   }
 
   /**
-   * The statements that begin a transaction. They set everything it needs, so any connection can serve it. A writing
-   * transaction blocks others, so it gets an idle limit.
+   * The statements that begin a transaction. They set everything that the transaction needs, so any connection can
+   * serve it. A writing transaction can block others, so it has an idle limit.
    */
   opening(workspace: WorkspaceId, mode: 'read only' | 'read write', openMs = this.#openMs): string {
     if (workspace !== registryWorkspace && !WorkspaceId.safeParse(workspace).success) {
@@ -219,8 +222,8 @@ export class Database {
   }
 
   /**
-   * Reads on a shared connection, with a short timeout because other reads wait behind it. On failure, reads again
-   * alone.
+   * Reads on a shared connection, with a short timeout because other reads wait behind it. If that fails, retries the
+   * read on its own connection.
    */
   async #readTogether<Row extends pg.QueryResultRow>(workspace: WorkspaceId, statement: Statement): Promise<Rows<Row>> {
     const opening = `${this.opening(workspace, 'read only')}; ${limitStatement(Math.min(sharedTimeoutMs, this.statementTimeoutMs))}`;

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from './database.ts';
 import { channel, notify } from './notifier.ts';
 
-/** `problem` is why the connection failed; without it, there is a connection but no hints arrive on it. */
+/**
+ * Reports that no hints arrive. `problem` is the error if the connection failed. Without it, there is a connection,
+ * but no hints arrive on it.
+ */
 export type TellSilence = (problem?: unknown) => void;
 
 /**
@@ -43,7 +46,10 @@ export class HintProbe {
     await this.send();
   }
 
-  /** Handles an answer on the listening connection: a probe sent before it must have arrived by now. */
+  /**
+   * Called when the listening connection has answered a check. A probe that was sent before that answer must have
+   * arrived by now.
+   */
   stands(): void {
     this.#reportUnheard();
   }

@@ -23,8 +23,8 @@ export class Lease {
   }
 
   /**
-   * Closes a connection with a transaction still open after a failure, and one to a server that no longer accepts
-   * writes.
+   * Returns the connection to the pool. Closes it instead if a failure left a transaction open, or if the server no
+   * longer accepts writes.
    */
   release(broken = false): void {
     this.#client?.release(broken || this.#client.getTransactionStatus() !== 'I');

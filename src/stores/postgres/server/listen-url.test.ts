@@ -77,7 +77,7 @@ test.each([
   expect(warnings[0]).not.toContain('s3cr3t');
 });
 
-test('[ST6] a listen URL of another database, which brings no hints, causes a warning', async () => {
+test('[ST6] a listen URL that leads to another database, so that no hints arrive, causes a warning', async () => {
   const other = await createDatabase();
   onTestFinished(() => other.drop());
   const { warnings } = await follow(other.url);

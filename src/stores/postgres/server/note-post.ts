@@ -39,7 +39,7 @@ export class NotePost {
     return () => void this.#hearers.delete(hearer);
   }
 
-  /** Called when notes begin to arrive. */
+  /** Called when listening has begun, so that notes can arrive. */
   listening(): void {
     for (const { onHearing } of this.#hearers) queueMicrotask(onHearing);
   }

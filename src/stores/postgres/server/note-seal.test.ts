@@ -11,7 +11,7 @@ import { noteChannel } from './note-post.ts';
 import { NoteSeal } from './note-seal.ts';
 
 describe('sealed notes', () => {
-  test('[NOTE2] a sealed note opens for other holders of the key, once and in order, but not for its sender', () => {
+  test('[NOTE2] a sealed note can be opened by other holders of the key, once and in order, but not by its sender', () => {
     const key = randomBytes(32);
     const [sender, hearer, stranger] = [new NoteSeal(key), new NoteSeal(key), new NoteSeal(randomBytes(32))];
     const [first, second] = [sender.seal('first'), sender.seal('☃')];
@@ -24,7 +24,7 @@ describe('sealed notes', () => {
     for (const seal of [sender, stranger]) expect(seal.open(first)).toBeUndefined();
   });
 
-  test('[NOTE2] a note with any bit changed, or one that was never sealed, does not open', () => {
+  test('[NOTE2] a note with any bit changed, or one that was never sealed, cannot be opened', () => {
     const key = randomBytes(32);
     const [sender, hearer] = [new NoteSeal(key), new NoteSeal(key)];
     const bytes = Buffer.from(sender.seal('x'), 'base64');

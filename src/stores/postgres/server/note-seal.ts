@@ -8,12 +8,12 @@ const headBytes = senderBytes + countBytes;
 const tagBytes = 16;
 const nonceBytes = 12;
 const cipherName = 'aes-256-gcm';
-/** How many senders' newest counts are remembered, to reject replays. */
+/** The number of senders whose newest counts are remembered, to reject replays. */
 const maxSenders = 1000;
 
 /**
  * Reads the key from which each sender's key is derived. Any role that may read the store's tables may read it.
- * Without a stored key, notes of other processes do not open.
+ * Without a stored key, notes of other processes cannot be opened.
  */
 export const readNoteKey = async (client: pg.Client): Promise<Uint8Array> => {
   // Selected as text, because bytea_output is not pinned outside our transactions.
@@ -29,12 +29,12 @@ const nonceOf = (count: number): Buffer => {
 
 /**
  * Seals notes, because every role that may connect can send and receive notifications. Format: sender ‖ count ‖
- * AES-256-GCM, in base64. Each sender derives its own key from the database's key and its random name. It counts its
- * notes, so no nonce repeats under a key.
+ * AES-256-GCM, in base64. Each sender derives its own key from the database's key and its random name. The sender
+ * counts its notes, so no nonce repeats under a key.
  */
 export class NoteSeal {
   readonly #key: Uint8Array;
-  /** Identifies our own notes, which come back to us too. */
+  /** Identifies our own notes, because the server sends them back to us too. */
   readonly #sender = randomBytes(senderBytes);
   readonly #ownKey: Uint8Array;
   readonly #newest = new BoundedMap<string, number>(maxSenders);
@@ -52,7 +52,10 @@ export class NoteSeal {
     return Buffer.concat([this.#sender, nonce.subarray(-countBytes), ...sealed]).toString('base64');
   }
 
-  /** Undefined for our own notes, for replays, and for anything that no process on this database sealed. */
+  /**
+   * Opens a sealed note. Returns undefined for our own notes, for replays, and for anything that no process on this
+   * database sealed.
+   */
   open(payload: string): string | undefined {
     const bytes = Buffer.from(payload, 'base64');
     if (bytes.length < headBytes + tagBytes) return undefined;

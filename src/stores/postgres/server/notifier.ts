@@ -16,7 +16,7 @@ export const notify = prepared(
 );
 
 const textOf = ({ seq, work, ...key }: Change): string => `${sessionKeyName(key)}/${seq}${work ? '/work' : ''}`;
-/** undefined for what is not ours. */
+/** Parses the text of a notification. Returns undefined if it is not in our format. */
 export const parseChange = (text = ''): Change | undefined => {
   const [workspace, session, seq, work] = text.split('/');
   if (!workspace || !session || !seq || !isCount(Number(seq))) return undefined;
@@ -30,7 +30,7 @@ export const parseChange = (text = ''): Change | undefined => {
 
 /**
  * Notifies other processes which sessions changed. It sends after the commit, because NOTIFY inside a transaction
- * serializes all commits. The first change is sent at once, and later ones are batched. A failure loses nothing,
+ * serializes all commits. The first change is sent immediately, and later ones are batched. A failure loses nothing,
  * because followers also poll.
  */
 export class Notifier {

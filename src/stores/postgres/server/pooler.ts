@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 
-/** A pooler reports its own process id, which differs from that of the serving backend. */
+/**
+ * Whether the connection leads through a pooler. A pooler reports its own process id, which differs from that of the
+ * serving backend.
+ */
 export const isPooled = (client: pg.Client, servedBy: number): boolean =>
   servedBy !== (client as pg.Client & { readonly processID: number }).processID;
 

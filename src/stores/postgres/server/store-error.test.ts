@@ -60,7 +60,7 @@ describe('engine failures', () => {
     expect(unknownOutcome(cause)).toMatchObject({ message, details: { outcome: 'unknown' }, cause });
   });
 
-  test('[FAULT1] a server in recovery is reported as read-only, in any language; other unsupported features are not', () => {
+  test('[FAULT1] a server in recovery is reported as read-only, whatever the language of its messages; other unsupported features are not', () => {
     const refused = (fields: object) => Object.assign(engineError('0A000'), fields);
     const readOnly = { code: 'STORE_UNAVAILABLE', message: expect.stringContaining('accepts no writes') };
     expect(storeError(refused({ routine: 'call_bool_check_hook' }))).toMatchObject(readOnly);

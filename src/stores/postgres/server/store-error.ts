@@ -125,7 +125,8 @@ const rules: readonly Rule[] = [
     says: 'a table of derived data is missing: run `perdure repair --projections` in every workspace to rebuild it from the logs',
   },
   {
-    // Only migrations change the schema, so something else removed what they created, or changed their number.
+    // Only migrations change the schema, so something else removed what they created, or changed the stored schema
+    // number.
     matches: (_, state) => /^(3F000|42P01|42P07|42703|42704|42710|42723|42883)$/.test(state),
     code: 'STORE_CORRUPT',
     says: `the schema of the database is not the one that migrations create: ${metaAdvice}`,
@@ -160,7 +161,10 @@ export const storeError = (error: unknown): unknown => {
   });
 };
 
-/** For a connection lost between sending a commit and its answer, if no other connection could check the outcome. */
+/**
+ * The error for a connection that was lost between sending a commit and its answer, if no other connection could check
+ * the outcome.
+ */
 export const unknownOutcome = (cause: unknown): PerdureError => {
   const limit = timeLimits[sqlState(cause)];
   const [ended, advice] = limit

@@ -1,4 +1,4 @@
-/** Only rows of the transaction's workspace are visible and writable, even for the owner of the table. */
+/** SQL that makes only rows of the transaction's workspace visible and writable, even for the owner of the table. */
 export const tenantTable = (name: string): string => `
   alter table perdure.${name} enable row level security;
   alter table perdure.${name} force row level security;

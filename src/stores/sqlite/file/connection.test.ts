@@ -19,7 +19,7 @@ test('[LOG8] every connection uses WAL and syncs at each commit, on macOS with f
   db.close();
 });
 
-test('[ST8] the checkpoint threshold keeps the log within the limit for reading it on the event loop', () => {
+test('[ST8] the checkpoint threshold keeps the write-ahead log within the limit for reading it on the event loop', () => {
   const db = openConnection({ file: newSqliteFile(), busyTimeoutMs: 1000 });
   expect(pragma(db, 'wal_autocheckpoint')).toBe(checkpointPages);
   const frameBytes = Number(pragma(db, 'page_size')) + 24;

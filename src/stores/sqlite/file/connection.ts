@@ -10,11 +10,13 @@ export interface ConnectionOptions {
   readonly busyTimeoutMs: number;
   /** Connections that share a mark must open the same file. */
   readonly mark?: FileMark;
-  /** Opens the file only if that needs no change to it. */
+  /** Opens the file only if it needs no changes. */
   readonly asIs?: boolean;
 }
 
-/** Takes effect only on an empty file. On any other it would be a write without effect. */
+/**
+ * Settings that take effect only on an empty file. On any other file, they would cause a write without any effect.
+ */
 export const layout = 'PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL;';
 
 /**
@@ -47,8 +49,8 @@ const sleep = (ms: number): void => {
 };
 
 /**
- * Waits itself, because changing the journal mode fails at once while others have the file open, without the busy
- * handler.
+ * Retries on its own, because changing the journal mode does not use the busy handler. It fails immediately while
+ * others have the file open.
  */
 const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
   for (const deadline = performance.now() + timeoutMs; ; sleep(retryMs)) {

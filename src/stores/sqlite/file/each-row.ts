@@ -3,7 +3,8 @@ import { isTooLarge } from './rounding-database.ts';
 
 /**
  * Yields rows one by one. After a failure, node:sqlite resets the statement only at its next use, which then fails
- * with the old error. So we use it once here; otherwise a damaged session would fail the next session read.
+ * with the old error. So we use the statement once more here. Otherwise, after a damaged session, the read of the next
+ * session would fail too.
  */
 export function* eachRow<Row>(statement: StatementSync, ...values: SQLInputValue[]): Generator<Row, void> {
   let given = 0;

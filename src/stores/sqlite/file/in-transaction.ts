@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-/** All or nothing. Takes the write lock at the beginning, so that everything read inside stays true. */
+/**
+ * Runs the work in a transaction. Acquires the write lock at the beginning, so that everything read inside stays
+ * valid.
+ */
 export const inTransaction = <T>(db: DatabaseSync, work: () => T): T => {
   db.exec('BEGIN IMMEDIATE');
   try {

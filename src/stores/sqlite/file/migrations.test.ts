@@ -33,7 +33,7 @@ const interrupted = (db: DatabaseSync, nth: number, interrupt: () => void): Data
 };
 
 describe('migrations', () => {
-  test('[ST1] if two processes create the schema at once, at any moment, the database gets it exactly once', () => {
+  test('[ST1] if two processes create the schema at the same time, it is created exactly once, however they interleave', () => {
     for (let nth = 1; nth <= 6; nth++) {
       const file = newSqliteFile();
       const [mine, theirs] = [1, 2].map(() => openConnection({ file, busyTimeoutMs: 1000 })) as [
@@ -52,7 +52,7 @@ describe('migrations', () => {
     }
   });
 
-  test("[ST2] an older release that waits for a newer release's migration is rejected when it has finished", async () => {
+  test("[ST2] an older release that waits for a newer release's migration is rejected when that migration has finished", async () => {
     const file = newSqliteFile();
     const newer = openConnection({ file, busyTimeoutMs: 1000 });
     newer.exec(`BEGIN IMMEDIATE; PRAGMA application_id = ${applicationId}`);

@@ -130,7 +130,7 @@ CREATE INDEX records_due ON records (workspace, kind, due_at, id) WHERE due_at I
   },
 ];
 
-/** A single statement, because another process may fill the file between two. */
+/** A single statement, because another process may fill the file between two statements. */
 const ownership = `SELECT application_id AS owner, EXISTS (SELECT 1 FROM sqlite_schema) AS used FROM pragma_application_id`;
 
 /** Whether the schema exists in the file. Rejects a foreign file before anything in it changes. */
@@ -158,8 +158,8 @@ export const isCurrent = (db: DatabaseSync, file: string, release: string): bool
   schemaOf(db, file, release) >= migrations.length;
 
 /**
- * Migrates a database to the newest schema; several processes may do so at once. A newer schema that still allows
- * this release is left alone.
+ * Migrates a database to the newest schema. Several processes may do so at the same time. A newer schema that still
+ * allows this release is left alone.
  */
 export const migrate = (db: DatabaseSync, file: string, release: string): void => {
   if (isCurrent(db, file, release)) return;

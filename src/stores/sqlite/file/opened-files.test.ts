@@ -64,7 +64,7 @@ describe('a file that vanishes while the store is open', () => {
     expect(await reopened.head(key)).toBeUndefined();
   });
 
-  test('[FAULT4] after the log is deleted appends fail, and acknowledged events are there after closing', async () => {
+  test('[FAULT4] after the write-ahead log is deleted, appends fail, and acknowledged events are still there after closing', async () => {
     const file = newSqliteFile();
     const { store, key } = await begin(file);
     rmSync(`${file}-wal`);
@@ -93,7 +93,7 @@ describe('a file that vanishes while the store is open', () => {
     await expectRefused(store, key);
   });
 
-  test('[FAULT4] a log that a checkpoint truncated still counts as the same file', async () => {
+  test('[FAULT4] a write-ahead log that a checkpoint truncated is still recognized as the same file', async () => {
     const file = newSqliteFile();
     const { store, key } = await begin(file);
     const before = statSync(`${file}-wal`).ino;

@@ -3,7 +3,8 @@ import type { PerdureError } from '../../../schema/error.ts';
 import { fileSystemError, storeFailure } from './store-error.ts';
 
 /**
- * Device and inode of the file that the store's first connection opened; zeros before. The store's threads share it.
+ * Device and inode of the file that the store's first connection opened; zeros until then. The store's threads share
+ * this array.
  */
 export type FileMark = BigUint64Array;
 
@@ -24,7 +25,7 @@ const replaced = (file: string): PerdureError =>
     advice: 'nothing was written: put back what was there, or close the store and open it again',
   });
 
-/** The first call that finds a file marks it. Later calls fail if the file is missing or another one. */
+/** The first call that finds a file marks it. Later calls fail if the file is missing or was replaced. */
 export const checkMark = (file: string, mark: FileMark): void => {
   const [dev, ino] = mark;
   const now = identify(file);

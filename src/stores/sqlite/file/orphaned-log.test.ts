@@ -5,7 +5,7 @@ import type { SessionKey } from '../../../core/ports/store.ts';
 import { newKey } from '../../../testing/contract/contract-setup.ts';
 import { expectSound, openSession } from '../../../testing/contract/log/session-log.ts';
 
-/** Leaves a log as a killed process does: all acknowledged events are only in the log. */
+/** Leaves a write-ahead log behind, like a killed process. It alone holds all acknowledged events. */
 const leaveLog = async (): Promise<{ file: string; key: SessionKey; putBack: () => void }> => {
   const [open, file] = [newSqliteFile(), newSqliteFile()];
   const store = await openSqlite(open);
@@ -22,14 +22,14 @@ const expectRefused = async (file: string): Promise<void> => {
   await expect(openSqlite(file)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE', message });
 };
 
-test('[FAULT7] a log without its file is kept, and its events are there when the file is back', async () => {
+test('[FAULT7] a write-ahead log without its database file is kept, and its events are readable when the file is back', async () => {
   const { file, key, putBack } = await leaveLog();
   await expectRefused(file);
   putBack();
   expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
 });
 
-test('[FAULT4] a log beside an empty file is kept', async () => {
+test('[FAULT4] a write-ahead log beside an empty database file is kept', async () => {
   const { file, key, putBack } = await leaveLog();
   writeFileSync(file, '');
   await expectRefused(file);
@@ -37,7 +37,7 @@ test('[FAULT4] a log beside an empty file is kept', async () => {
   expect(await expectSound(await openSqlite(file), key)).toHaveLength(1);
 });
 
-test('[FAULT4] a log without its file is kept when the file is opened through a symbolic link', async () => {
+test('[FAULT4] a write-ahead log without its database file is kept when the file is opened through a symbolic link', async () => {
   const { file, key, putBack } = await leaveLog();
   const link = newSqliteFile();
   symlinkSync(file, link);
@@ -46,7 +46,7 @@ test('[FAULT4] a log without its file is kept when the file is opened through a 
   expect(await expectSound(await openSqlite(link), key)).toHaveLength(1);
 });
 
-test('[FAULT4] if the log was moved away too, a new store is created', async () => {
+test('[FAULT4] if the write-ahead log was moved away too, a new store is created', async () => {
   const { file, key } = await leaveLog();
   rmSync(`${file}-wal`);
   const store = await openSqlite(file);

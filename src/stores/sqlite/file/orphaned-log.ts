@@ -20,12 +20,12 @@ export const targetOf = (path: string): string => {
 const isOrphaned = (file: string): boolean => {
   if (sizeOf(file) > 0) return false;
   const hasLog = sizeOf(`${targetOf(file)}-wal`) > 0;
-  return hasLog && sizeOf(file) === 0; // re-checked: a file in creation has its first page before its log
+  return hasLog && sizeOf(file) === 0; // re-checked: a new file gets its first page before its write-ahead log
 };
 
 /**
- * Must run before SQLite opens the file. Beside a missing or empty file, SQLite would delete the log, the only copy
- * of acknowledged events.
+ * Must run before SQLite opens the file. If the file is missing or empty, SQLite would delete the write-ahead log, the
+ * only copy of acknowledged events.
  */
 export const refuseOrphanedLog = (file: string): void => {
   try {

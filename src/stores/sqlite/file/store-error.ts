@@ -81,7 +81,9 @@ const notADatabase = 26;
 const repairAdvice = 'run `perdure repair --projections` to rebuild it from the logs';
 const isRebuildable = ({ message }: Error): boolean =>
   /^no such (table: (commit_paths|tool_calls|snapshots)|index: )/.test(message);
-/** Only migrations change the schema, so something else removed what they created, or changed their number. */
+/**
+ * Only migrations change the schema, so something else removed what they created, or changed the stored schema number.
+ */
 const isSchemaDamaged = ({ message }: Error): boolean =>
   /^no such (table|index|column): |^(table|index) .* already exists$|^table .* has no column named /.test(message);
 
@@ -108,7 +110,7 @@ export const fileSystemError = (error: unknown, file: string): unknown => {
   return storeFailure(full ? 'STORE_FULL' : 'STORE_UNAVAILABLE', file, fileProblem(error), { cause: error });
 };
 
-/** For a folder, where SQLite would only report that it cannot open the file. */
+/** The error for a path that is a folder. SQLite would only report that it cannot open the file. */
 export const isFolder = (file: string): PerdureError =>
   storeFailure('STORE_UNAVAILABLE', file, 'it is a folder', {
     advice: `name a file in it: ${join(file, 'perdure.db')}`,

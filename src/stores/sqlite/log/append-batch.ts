@@ -69,8 +69,8 @@ const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared
 };
 
 /**
- * Appends all requests in one transaction. A rejected request fails alone. After an engine error, each request is
- * retried alone.
+ * Appends all requests in one transaction. A rejected request does not affect the others. After an engine error, each
+ * request is retried in its own transaction.
  */
 export const appendBatch = (
   db: DatabaseSync,

@@ -8,7 +8,7 @@ import { lazyStatement } from '../file/lazy-statement.ts';
 export interface Blobs {
   /** The content, or undefined when it is missing or does not match its hash. */
   read(workspace: WorkspaceId, hash: Uint8Array): Uint8Array | undefined;
-  /** The decoded size, to bound what reading it unpacks. */
+  /** The decoded size, so that a reader can limit how much it decompresses. */
   sizeOf(workspace: WorkspaceId, hash: Uint8Array): number;
   /** Keeps an intact blob and repairs a damaged one. */
   write(workspace: WorkspaceId, blob: EncodedBlob): void;
@@ -26,7 +26,10 @@ interface BlobRow {
   readonly bytes: Uint8Array;
 }
 
-/** Uses within this time do not update the row. So a blob may have been used this much later than its row says. */
+/**
+ * Further uses of a blob within this time do not update its row. So its last use may be this much later than the row
+ * says.
+ */
 const touchAfterMs = 60_000;
 const usedAt = `(put_at + ${touchAfterMs})`;
 

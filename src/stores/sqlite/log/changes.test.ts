@@ -60,7 +60,7 @@ test('[WAKE1] another process wakes a follower through the file alone, and follo
   other.kill();
 });
 
-test("[WAKE4] a workspace watcher hears of another process's commits through the file alone", async () => {
+test("[WAKE4] a workspace watcher is notified of another process's commits through the file alone", async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file, { fallbackPollMs: hourMs });
   const key = newKey();
@@ -225,7 +225,7 @@ const startTicking = () => {
   };
 };
 
-test("[WAKE1] a follower hears of another process's commits within 50 ms, apart from delays of the machine itself", async () => {
+test("[WAKE1] a follower is notified of another process's commits within 50 ms, apart from delays of the machine itself", async () => {
   const file = newSqliteFile();
   const store = await openSqlite(file);
   const key = newKey();

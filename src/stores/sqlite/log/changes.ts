@@ -17,17 +17,17 @@ const lastId = (rows: readonly Row[], before: number): number => rows.reduce((id
 /** Limits wake-ups, because a busy writer touches the file far more often than followers need. */
 const minIntervalMs = 10;
 /**
- * A commit touches the file before its sync, and nothing touches it after. So for this long after each touch we check
- * again, soon at first. Polling covers longer syncs.
+ * A commit changes the file before it syncs, and nothing changes afterwards. So for this long after each change we
+ * check again, at first in short intervals. Polling covers longer syncs.
  */
 const lookAgainForMs = 250;
 
 const workTypes = [...callsForWork].map((type) => `'${type}'`).join(', ');
 
 /**
- * Learns of commits by any process from file system events, or at worst from slow polling, and reports the sessions
- * they changed. Event rows are never deleted, so new rows have the highest ids. Work that was released or found again
- * also gets a higher id.
+ * Detects the commits of all processes through file system events, or at worst through slow polling, and reports the
+ * changed sessions. Event rows are never deleted, so new rows have the highest ids. Work that was released or found
+ * again also gets a higher id.
  */
 export const openChanges = (
   db: DatabaseSync,
@@ -57,7 +57,7 @@ export const openChanges = (
     const now = versionNow();
     if (now === seen.version) return;
     foundMs = performance.now();
-    // The file was restored in place to an earlier state. It reuses ids, so everything counts as new.
+    // The file was restored in place to an earlier state. It reuses ids, so all rows are treated as new.
     if (newestIds().event < seen.event) seen = { ...seen, event: 0, work: 0 };
     const events = since.all(seen.event) as unknown as readonly Row[];
     const work = workSince.all(seen.work) as unknown as readonly Row[];
@@ -102,7 +102,7 @@ export const openChanges = (
       try {
         watcher = watchFile();
       } catch {
-        // No file watch available (their number is limited), so polling has to do.
+        // No file watch available (their number is limited), so only polling is left.
       }
       seen = { version: versionNow(), ...newestIds() };
     },

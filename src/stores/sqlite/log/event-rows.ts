@@ -3,7 +3,10 @@ import type { SessionKey, StoredEvent } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { type EncodedPayload, payloadEncoding } from '../../codec/payload-codec.ts';
 
-/** In the order of the table. The payload comes last, so that reading the other columns follows no overflow pages. */
+/**
+ * The columns in the order of the table. The payload is last, so that reading the other columns follows no overflow
+ * pages.
+ */
 export const eventColumns =
   'session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload';
 

@@ -45,8 +45,8 @@ const withEvents = (query: QueryText, keys: string, order: string): Query => ({
 
 /**
  * The path index is not in time order, so its results must be sorted: fine for the few commits of one entry. A whole
- * collection may match most commits, so the scan goes back in time and soon fills the page. That index also holds
- * tools, actors and provenances, because a separate index for each would cost every commit another page to sync.
+ * collection may match most commits, so a scan back in time soon fills the page. That index also holds tools, actors
+ * and provenances, because a separate index for each would cost every commit another page to sync.
  */
 const indexFor = ({ prefix = '' }: CommitQuery): string =>
   /^\/[^/]*\/./.test(prefix) ? 'commit_paths_by_path' : 'commit_paths_by_time';

@@ -9,7 +9,7 @@ export interface Heads {
   refresh(): void;
   read(key: SessionKey): Head | undefined;
   write(head: Head): void;
-  /** Call this after a rollback, because the cache may hold what it undid. */
+  /** Call this after a rollback, because the cache may hold values that were rolled back. */
   forget(): void;
 }
 

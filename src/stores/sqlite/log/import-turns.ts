@@ -1,6 +1,7 @@
 /**
  * An import keeps the writer's transaction open, so nothing else may be written meanwhile. Writes and imports that
- * arrive then wait in order. Each begins in the same tick in which its turn comes.
+ * arrive meanwhile wait in order of arrival. They start in the same tick in which the import ends, up to the next
+ * import.
  */
 export class ImportTurns {
   readonly #waiting: (() => void)[] = [];

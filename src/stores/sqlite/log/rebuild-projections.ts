@@ -74,8 +74,8 @@ const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
 };
 
 /**
- * Rebuilds the rows from the log as appends write them. If the summary needs an unreadable event, the session keeps
- * its stored summary. Snapshots are recreated when sessions are next opened.
+ * Rebuilds the rows from the log, exactly as appends write them. If the summary needs an unreadable event, the session
+ * keeps its stored summary. Snapshots are recreated when sessions are next opened.
  */
 export const rebuildProjections = (
   db: DatabaseSync,

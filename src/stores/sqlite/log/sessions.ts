@@ -41,7 +41,7 @@ export interface Sessions {
   describe(key: SessionKey, summary: SessionSummary): void;
   moveHead(key: SessionKey, head: Pick<Head, 'seq' | 'hash' | 'at'>): void;
   markImported(key: SessionKey, upTo: number): void;
-  /** Call this after a rollback, because the cache may hold what it undid. */
+  /** Call this after a rollback, because the cache may hold values that were rolled back. */
   forgetLineages(): void;
 }
 
@@ -112,7 +112,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     return row && headOf(row);
   };
   const links = new BoundedMap<string, Origin>(maxLinks);
-  /** Where a session was forked never changes: what was read once is kept, in a bounded number. */
+  /** Caches a bounded number of fork points, because the fork point of a session never changes. */
   const linkOf = (workspace: WorkspaceId, session: SessionId): Origin | undefined => {
     const key = sessionKeyName({ workspace, session });
     const known = links.get(key) ?? (link.get(workspace, session) as Origin | undefined);

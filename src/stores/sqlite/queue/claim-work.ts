@@ -35,7 +35,7 @@ export const claimQueries = {
     WHERE worker IS NOT NULL AND machine = ? AND worker <> ?`,
 } as const;
 
-/** Also returns the workspaces in which the claim freed work. */
+/** Claims work. Also returns the workspaces in which the claim released work of dead workers. */
 export type ClaimWork = (claim: Claim) => Claimed & { readonly freed: ReadonlySet<WorkspaceId> };
 
 export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
@@ -45,7 +45,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
   const [nextAgent, stranded] = [prepare('nextAgent'), prepare('stranded')];
   const own = prepare('own');
   const [heldIn, heldFor, heldBy] = [prepare('heldIn'), prepare('heldFor'), prepare('heldBy')];
-  /** For each agent, the workspace where the next claim continues, so that all workspaces get their turn. */
+  /** For each agent, the workspace from which the next claim continues, so that no workspace starves. */
   const cursors = new Map<string, string>();
 
   const count = (statement: typeof heldIn, now: number, name: string): number =>

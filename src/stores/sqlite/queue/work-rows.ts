@@ -43,9 +43,9 @@ export const queuedWorkOf = (row: WorkColumns): QueuedWork & SessionKey => {
 type Workspaces = ReadonlySet<WorkspaceId>;
 
 /**
- * The writer's side of the queue. `ready` marks claimable rows, so that claims need not read rows that wait. When the
- * time of a waiting row has come, the next claim marks it. A row gets a new, higher id whenever it becomes free work,
- * so that other processes notice it. The returned workspaces have work to claim now.
+ * The writer's side of the queue. `ready` marks claimable rows, so that claims need not read rows that wait. When a
+ * waiting row becomes visible, the next claim marks it. A row gets a new, higher id whenever it becomes free work, so
+ * that other processes notice it. Methods that return workspaces return those in which work can be claimed now.
  */
 export interface WorkRows {
   /** Must run in the transaction that writes the events; `summary` must be the one after them. */

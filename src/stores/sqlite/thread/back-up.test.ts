@@ -49,7 +49,7 @@ test('[ST10] a store of an older release is copied unchanged, so that it can be 
   }
 });
 
-test('[ST10] a backup overwrites nothing, even if two run at once', async () => {
+test('[ST10] a backup overwrites nothing, even if two run at the same time', async () => {
   const file = newSqliteFile();
   await openSqlite(file);
   const [kept, folder, link, both] = ['kept', 'folder', 'link', 'both'].map((name) => beside(file, name)) as [

@@ -6,8 +6,8 @@ import { type Blobs, openBlobs } from '../log/blobs.ts';
 import { type FirstReads, openFirstReads } from './first-reads.ts';
 
 /**
- * Opening a file reads through the log that a crash left. A log of this size, the usual one, takes some ten
- * milliseconds.
+ * Opening a file reads through the write-ahead log that a crash left. For a log of this size, the usual one, that
+ * takes about ten milliseconds.
  */
 export const maxLogBytes = 20 * 1024 * 1024;
 /** Limit for all blobs together, because each is decompressed and hashed. */
@@ -35,8 +35,8 @@ const openFewBlobs = (db: DatabaseSync): Blobs => {
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
- * Undefined if reading could take long, for example if the file must be created or migrated. Also undefined on any
- * error, which the reader thread then reports.
+ * Opens the connection for early reads. Returns undefined if reading could take long, for example if the file must be
+ * created or migrated. Also returns undefined on any error, which the reader thread then reports.
  */
 export const openEarlyReads = (options: ConnectionOptions & { readonly release: string }): EarlyReads | undefined => {
   const { file, release } = options;

@@ -2,7 +2,7 @@ import { announceMissedChanges } from '../../waking/missed-changes.ts';
 import type { Watchers } from '../../waking/watchers.ts';
 import type { Reader } from './reader.ts';
 
-/** Starts watching, and then wakes everyone once, because changes before that moment are not reported one by one. */
+/** Starts watching, and then wakes all watchers once, because earlier changes are not reported one by one. */
 export const followFile = async (reader: Reader, watchers: Watchers): Promise<void> => {
   const askedMs = Date.now();
   try {

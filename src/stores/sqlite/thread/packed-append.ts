@@ -6,8 +6,8 @@ const hashBytes = 32;
 const markBytes = saltBytes + hashBytes;
 
 /**
- * The values that the writer thread adds to the events of a request. The payloads stay on this side and do not travel
- * back.
+ * The values that the writer thread adds to the events of a request. The payloads stay on the event loop's side and
+ * are not sent back.
  */
 export interface AppendedMarks {
   readonly outcome: 'appended';

@@ -99,7 +99,7 @@ describe('early reads on the event loop', () => {
     expect((await readAll(store, key)).length).toBe(3);
   });
 
-  test('[ST8, LOG2] events that a killed process acknowledged are read from its log on the event loop', async () => {
+  test('[ST8, LOG2] events that a killed process acknowledged are read from its write-ahead log on the event loop', async () => {
     const [file, left] = [newSqliteFile(), newSqliteFile()];
     const store = await openSqlite(file);
     const key = newKey();
@@ -131,7 +131,7 @@ describe('early reads on the event loop', () => {
     expect(called).toEqual(['family']);
   });
 
-  test('[ST8] the thread takes over by itself', async () => {
+  test('[ST8] the thread takes over from early reads without a further call', async () => {
     const file = newSqliteFile();
     const { key } = await newSession(file);
     const { called, reader } = await openReader(file, { timePasses: true });
@@ -176,7 +176,7 @@ describe('early reads on the event loop', () => {
     expect(called).toEqual(['read', 'head']);
   });
 
-  test('[ST8, FAULT4] a file replaced before the threads start accepts no append', async () => {
+  test('[ST8, FAULT4] if the file is replaced before the threads start, appends fail', async () => {
     const [file, other] = [newSqliteFile(), newSqliteFile()];
     const { key } = await newSession(file);
     await newSession(other);
@@ -241,7 +241,7 @@ describe('files left to the thread from the beginning', () => {
   });
 
   test.each(['by its name', 'by a link'])(
-    '[ST15] a file with a long log, opened %s, is left to the thread',
+    '[ST15] a file with a long write-ahead log, opened %s, is left to the thread',
     async (how) => {
       const [file, link] = [newSqliteFile(), newSqliteFile()];
       await newSession(file);

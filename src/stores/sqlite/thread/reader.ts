@@ -5,14 +5,14 @@ import type { ReaderOperations } from './serve-reads.ts';
 import type { ThreadClient } from './thread-client.ts';
 
 /**
- * Threads start this long after opening, unless needed earlier: a short command has ended by then. The event loop may
- * also serve reads for this long after the first one, because they block it.
+ * Threads start this long after opening, unless a call needs them earlier. A short command has ended by then. The
+ * event loop serves reads only for this long after the first one, because they block it.
  */
 export const earlyMs = 50;
 
 /**
  * The event loop's side of reading. A thread takes longer to start than a session takes to open, so the first reads
- * run here. A read that fails here goes to the thread, which reports the error.
+ * run on the event loop. A read that fails there is passed to the thread, which reports the error.
  */
 export class Reader {
   readonly #thread: ThreadClient<ReaderOperations>;
@@ -63,8 +63,8 @@ export class Reader {
   }
 
   /**
-   * Closes the early connection only after the thread's is open, so that it is never the last one, which would
-   * checkpoint.
+   * Closes the early connection only after the thread's connection is open. Closing the last connection would run a
+   * checkpoint on the event loop.
    */
   #handOver(): void {
     const end = () => this.#endEarly();

@@ -36,8 +36,8 @@ const openReader = (data: ThreadData) => {
   const changes = openChanges(db, data, (found) => data.port.postMessage({ changes: found }));
   const lastWritten = lazyStatement(db, 'SELECT workspace, session FROM events ORDER BY rowid DESC LIMIT 1');
   /**
-   * Otherwise the first read would wait until code is compiled and pages are fetched. Warms up with the latest
-   * session, which is likely to be opened. Skips blobs, which would take too long.
+   * Reads a few times in advance. Otherwise the first read would wait until code is compiled and pages are fetched.
+   * Uses the latest session, which is likely to be opened, and skips blobs, which would take too long.
    */
   const warmUp = (): void => {
     try {

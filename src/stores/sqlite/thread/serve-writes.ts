@@ -21,12 +21,12 @@ import { requestOf, takeBatch } from './take-batch.ts';
 import type { ThreadData } from './thread-data.ts';
 
 /**
- * More calls usually follow soon. Waiting at the bell this long is cheaper than a round trip through the event loop.
+ * More calls usually follow soon. Waiting for the bell this long is cheaper than a round trip through the event loop.
  */
 const waitMs = 50;
 /**
- * A sleeping thread takes almost as long to wake as a commit. A caller that appends in sequence is back within this
- * time, so we spin.
+ * A sleeping thread takes almost as long to wake as a commit. A caller that appends in sequence sends its next append
+ * within this time, so we spin until then.
  */
 const watchMs = availableParallelism() > 1 ? 0.3 : 0;
 
@@ -74,7 +74,7 @@ const openWriter = (data: ThreadData) => {
         return isDone;
       }),
     }),
-    /** Moves everything into the main file, unless another process is reading from the log. */
+    /** Moves the write-ahead log into the main file, unless another process is reading from it. */
     close: () => {
       db.exec('PRAGMA busy_timeout = 100; PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)');
       return { value: db.close() };
@@ -84,7 +84,7 @@ const openWriter = (data: ThreadData) => {
 
 type SnapshotPut = readonly [key: SessionKey, snapshot: FoldSnapshot];
 type Opened = ReturnType<typeof openWriter>;
-/** As the event loop calls them: single appends and snapshots, which the thread batches. */
+/** The operations as the event loop calls them, with single appends and snapshots. The thread batches these. */
 export type WriterOperations = Omit<Opened, 'appendAll' | 'putSnapshots'> & {
   readonly append: (request: AppendRequest) => Answer<AppendReply>;
   readonly putSnapshot: (...put: SnapshotPut) => Answer<void>;
@@ -98,7 +98,10 @@ export const serveWrites = (data: ThreadData): void => {
     return opened;
   };
   const queue: Call[] = [];
-  /** Kept separately, because they arrive from many sessions and must not split batches of appends. */
+  /**
+   * Snapshots to write. They are kept separately, because they arrive from many sessions and must not split batches of
+   * appends.
+   */
   let snapshots: Call[] = [];
 
   const take = (calls: readonly Call[]): void => {
@@ -143,8 +146,8 @@ export const serveWrites = (data: ThreadData): void => {
     }
   };
   /**
-   * Appends come before snapshots, because callers wait for them. Other calls come last, because an import keeps its
-   * transaction open.
+   * Serves appends before snapshots, because callers wait for appends. Other calls are served last, because an import
+   * keeps its transaction open.
    */
   const serveNext = (): void => {
     if (queue[0]?.op === 'append') serveAppends();

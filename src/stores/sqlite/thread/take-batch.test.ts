@@ -10,7 +10,7 @@ const append = (bytes: number): Call => ({
 });
 const other = (): Call => ({ id: ++lastId, op: 'close', args: [] });
 
-test('[LOG7] a transaction takes a bounded number of bytes, and the rest waits in order', () => {
+test('[LOG7] a transaction contains a bounded number of bytes, and the remaining appends wait in order', () => {
   const third = Math.floor(maxBatchBytes / 3);
   const queue = [append(third), append(third), append(third), append(third), append(1)];
   const ids = queue.map(({ id }) => id);
@@ -25,7 +25,7 @@ test('[LOG7] an append larger than the byte limit gets its own transaction', () 
   expect(takeBatch(queue)).toHaveLength(1);
 });
 
-test('[LOG7] a transaction takes a bounded number of appends, and stops at any other call', () => {
+test('[LOG7] a transaction contains a bounded number of appends, and none from behind a call of another kind', () => {
   const queue = [...Array.from({ length: maxBatchCalls + 1 }, () => append(1)), other(), append(1)];
   expect(takeBatch(queue)).toHaveLength(maxBatchCalls);
   expect(takeBatch(queue)).toHaveLength(1);

@@ -39,9 +39,9 @@ const environment = (): NodeJS.ProcessEnv => {
 };
 
 /**
- * The event loop's side of a thread. Calls of one tick travel in one message and are served in order. The thread
- * keeps the process alive only while calls are in flight. When it dies, those calls fail, and the next call starts a
- * new thread.
+ * The event loop's side of a thread. Calls of one tick travel in one message and are served in order. The thread keeps
+ * the process alive only while calls are in flight. When the thread dies, calls in flight fail, and the next call
+ * starts a new thread.
  */
 export class ThreadClient<Ops extends Operations> {
   readonly #options: ThreadOptions;
@@ -155,8 +155,8 @@ export class ThreadClient<Ops extends Operations> {
   }
 
   /**
-   * Forgets the calls first, because received answers stay valid even if the thread dies before the last one is
-   * delivered.
+   * Removes all answered calls from those in flight first, because received answers stay valid even if the thread dies
+   * before the last one is delivered.
    */
   #answer(replies: readonly Reply[]): void {
     const answered = replies.map((reply) => ({ reply, waiting: this.#waiting.get(reply.id) }));

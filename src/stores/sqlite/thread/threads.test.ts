@@ -90,7 +90,7 @@ describe('delayed start of a thread', () => {
 });
 
 describe('a call that cannot be sent', () => {
-  test('[FAULT6] a call that cannot be sent fails alone, and other calls of its tick are answered', async () => {
+  test('[FAULT6] only the call that cannot be sent fails, and other calls of its tick are answered', async () => {
     const client = newClient();
     const bytes = new Uint8Array([1, 2, 3]);
     const calls = [
@@ -132,7 +132,7 @@ describe('a thread that dies', () => {
     },
   );
 
-  test('answers reach their callers, within one tick or over several', async () => {
+  test('each answer reaches its caller, whether the calls were made in one tick or in several', async () => {
     const client = newClient();
     const texts = Array.from({ length: 50 }, (_, index) => `${index}`);
     expect(await Promise.all(texts.map((text) => client.call('echo', [text])))).toEqual(texts);

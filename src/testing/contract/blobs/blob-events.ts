@@ -30,7 +30,7 @@ export const describeBlobEvents = (setup: ContractSetup) =>
       }
     };
 
-    /** A session, a fork of it, and an unrelated one, each with events that name blobs between others. */
+    /** A session, a fork of it, and an unrelated one, each with some events that name blobs and some that do not. */
     const family = async () => {
       const { store } = setup;
       const root = newKey();
@@ -50,7 +50,7 @@ export const describeBlobEvents = (setup: ContractSetup) =>
       return { root, child, all: (await Promise.all(inOrder.map(own))).flat() };
     };
 
-    test('[GC1] findBlobEvents returns every event that names a blob once, as a read returns it, for any page size', async () => {
+    test('[GC1] findBlobEvents returns every event that names a blob exactly once, in the same form as a read, for any page size', async () => {
       const { root, all } = await family();
       expect(all).toHaveLength(5);
       for (const limit of [1, 2, 100]) {

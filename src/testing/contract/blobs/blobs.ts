@@ -12,7 +12,7 @@ const blobOf = (bytes: Uint8Array) => ({ hash: hexOf(blobHash(bytes)), bytes });
 
 export const describeBlobs = (setup: ContractSetup) =>
   describe('blobs', () => {
-    test('[BLOB1] a payload over 16 KiB is stored as a blob and read back completely; a smaller one is not', async () => {
+    test('[BLOB1] a payload over 16 KiB is stored as a blob and read back completely; a smaller one is stored inline', async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -155,7 +155,7 @@ export const describeBlobs = (setup: ContractSetup) =>
       expect((await store.snapshot(key, { seq: 2, foldVersion: 1 }))?.parts.big).toEqual(part);
     });
 
-    test("[BLOB4] a blob's age counts from when it was last put, spilled or requested", async () => {
+    test("[BLOB4] a blob's age counts from when it was last put, stored for a payload, or requested", async () => {
       const { store, tamper } = setup;
       const key = newKey();
       await openSession(store, key);

@@ -101,7 +101,7 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(await setup.store.list(workspace, { limit: 1 })).toEqual([]);
     });
 
-    test('[BUN2] importing again changes nothing, even a shorter copy, or into the workspace it came from', async () => {
+    test('[BUN2] importing a copy again changes nothing, even a shorter copy, and even into the workspace it came from', async () => {
       const { store } = setup;
       const keys = await family(store);
       const workspace = newWorkspace();
@@ -167,7 +167,7 @@ export const describeBundles = (setup: ContractSetup) =>
       expect(await store.list(here.workspace, { limit: 10 })).toHaveLength(1);
     });
 
-    test('[BUN2] importing a key that has another use here fails and changes nothing', async () => {
+    test('[BUN2] importing a key that this store used for another append fails and changes nothing', async () => {
       const { store } = setup;
       const [root] = await family(store);
       const here = moved(root, newWorkspace());

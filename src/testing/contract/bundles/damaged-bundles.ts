@@ -133,7 +133,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
       });
     }
 
-    test('[BUN3] damage in events that are already stored rejects the new events after them', async () => {
+    test('[BUN3] if a copy is damaged in events that are already stored, its new events after them are rejected', async () => {
       const { store } = setup;
       const [key] = await parentAndChild(store);
       const [copy] = await copiesOf(store, [key]);
@@ -144,7 +144,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
       expect(await expectSound(store, here)).toHaveLength(4);
     });
 
-    test('[BUN3] copies that fail in the middle change nothing, and the error is reported', async () => {
+    test('[BUN3] if the source of the copies fails in the middle, nothing changes, and the error is reported', async () => {
       const { store } = setup;
       const keys = await parentAndChild(store);
       const copies = await copiesOf(store, keys);
@@ -183,7 +183,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
       }
     });
 
-    test('[BUN3] a rejected import ends the iteration of the copies', async () => {
+    test('[BUN3] a rejected import stops the iteration over the copies', async () => {
       const { store } = setup;
       const [key] = await parentAndChild(store);
       const [copy] = await copiesOf(store, [key]);

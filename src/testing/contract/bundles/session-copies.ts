@@ -16,7 +16,7 @@ export async function* sendCopies(copies: readonly SessionCopy[]): AsyncGenerato
   yield* copies;
 }
 
-/** The same copy in pieces of `size` events. The keys come with the last piece. */
+/** The same copy in pieces of `size` events. The last piece contains the keys. */
 export const inPieces = (copy: SessionCopy, size: number): readonly SessionCopy[] => {
   const starts = Array.from({ length: Math.ceil(copy.events.length / size) }, (_, i) => i * size);
   return starts.map((start) => ({

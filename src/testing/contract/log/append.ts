@@ -16,7 +16,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(seqs(await expectSound(store, key))).toEqual([1, 2, 3, 4, 5]);
     });
 
-    test('[LOG1] an append returns what a read and the head then report', async () => {
+    test('[LOG1] an append returns the same events and head as later reads', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -120,7 +120,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[LOG4] a decision on a different hash at that seq reports a conflict, and an append that lands returns the previous hash', async () => {
+    test('[LOG4] a decision on a head with another hash at that seq reports a conflict, and an append that lands returns the previous hash', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -144,7 +144,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(4);
     });
 
-    test('[LOG5] an event from a slow clock takes the time of the head', async () => {
+    test('[LOG5] an event from a clock that is behind gets the time of the head', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key, { at: 5_000 });
@@ -155,7 +155,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect((await mustHead(store, key)).summary).toMatchObject({ createdAt: 5_000, updatedAt: 6_000 });
     });
 
-    test('[LOG2] acknowledged events are there after a restart', async () => {
+    test('[LOG2] acknowledged events are still there after a restart', async () => {
       const key = newKey();
       const first = await setup.open();
       await openSession(first, key);

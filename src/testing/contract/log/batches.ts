@@ -22,7 +22,7 @@ const answers = async (sent: readonly Promise<{ outcome: string }>[]): Promise<r
 
 export const describeBatches = (setup: ContractSetup) =>
   describe('concurrent appends', () => {
-    test('[LOG7] a conflict, a fence, a wrong status and a forbidden event do not affect the other appends', async () => {
+    test('[LOG7] an append that conflicts, is fenced, meets a wrong status or has a forbidden event does not affect the others', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const fine = await openMany(store, 4, workspace);
@@ -58,7 +58,7 @@ export const describeBatches = (setup: ContractSetup) =>
       expect(await store.head(absent)).toBeUndefined();
     });
 
-    test('[LOG7] an unreadable first event fails alone', async () => {
+    test('[LOG7] creating a session with an unreadable first event fails without affecting concurrent appends', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [bad, good] = [newKey(workspace), newKey(workspace)];
@@ -103,7 +103,7 @@ export const describeBatches = (setup: ContractSetup) =>
       },
     );
 
-    test('[LOG7] of concurrent decisions on the same head, one lands and the others conflict', async () => {
+    test('[LOG7] only one of several concurrent decisions on the same head lands, and the others conflict', async () => {
       const { store } = setup;
       const [key, bystander] = await openMany(store, 2);
       const sent = [1, 2, 3].map((i) => append(store, key!, [rawText(`${i}`)], { onHead: 1 }));
@@ -113,7 +113,7 @@ export const describeBatches = (setup: ContractSetup) =>
       expect((await mustHead(store, key!)).seq).toBe(2);
     });
 
-    test('[LOG7, TEN1] concurrent appends to many workspaces all land in their own', async () => {
+    test('[LOG7, TEN1] concurrent appends to many workspaces each land in their own workspace', async () => {
       const { store } = setup;
       const { session } = newKey();
       const keys = Array.from({ length: 8 }, () => ({ workspace: newWorkspace(), session }));

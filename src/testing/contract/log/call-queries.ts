@@ -111,7 +111,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
       for (const [query, expected] of asked) expect(await found(query)).toEqual(expected);
     });
 
-    test('[QRY9] a call whose end is outside the live events is interrupted in every query', async () => {
+    test('[QRY9] a call whose end is outside the live events is reported as interrupted by every query', async () => {
       const { store } = setup;
       const key = await opened(store);
       await run(store, key, [called('a'), called('b'), completed('a'), completed('b'), called('c')]);
@@ -159,7 +159,7 @@ export const describeCallQueries = (setup: ContractSetup) =>
       });
     });
 
-    test('[QRY2, QRY3, FORK3] a fork sees the calls made before its fork point; calls not ended there are interrupted', async () => {
+    test('[QRY2, QRY3, FORK3] a fork sees the calls made before its fork point; calls that had not ended there are reported as interrupted', async () => {
       const { store } = setup;
       const parent = await opened(store);
       const [child, grandchild] = [newKey(parent.workspace), newKey(parent.workspace)];

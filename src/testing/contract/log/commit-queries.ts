@@ -21,7 +21,7 @@ const withCommits = async (
   return key;
 };
 
-/** Asks the workspace and its only session the same question, and expects the same commits. */
+/** Runs the same query on the workspace and on its only session, and expects the same commits from both. */
 const expectFound = async (
   store: Store,
   key: SessionKey,
@@ -34,7 +34,7 @@ const expectFound = async (
 
 export const describeCommitQueries = (setup: ContractSetup) =>
   describe('findCommits', () => {
-    test('[QRY1] commits are found by path prefix, each once, as a read returns them', async () => {
+    test('[QRY1] commits are found by path prefix, each once and in the same form as a read', async () => {
       const { store } = setup;
       const key = await withCommits(store, [
         [['/facts/port', '/facts/portal', '/facts/host']],
@@ -126,7 +126,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       expect(await commitsOf(store, key.workspace, within(newKey(key.workspace), [1, 9]))).toEqual([]);
     });
 
-    test('[QRY1] commits of a workspace come newest first; at the same time the higher session, then the higher seq', async () => {
+    test('[QRY1] commits of a workspace are returned newest first; among equal times, by higher session id, then by higher seq', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [a, b] = [newKey(workspace), newKey(workspace)];
@@ -202,7 +202,7 @@ export const describeCommitQueries = (setup: ContractSetup) =>
       expect(await commitsOf(store, root.workspace)).toHaveLength(8);
     });
 
-    test('[QRY2] inherited commits come in the order of the sequence, whatever the ids and times are', async () => {
+    test('[QRY2] inherited commits are returned in the order of the sequence, whatever the ids and times are', async () => {
       const { store } = setup;
       const [low, high] = [newKey(), newKey()];
       const parent = { ...high, workspace: low.workspace };

@@ -41,7 +41,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(head.summary).toMatchObject({ parent: parent.session, forkedAt: 3 });
     });
 
-    test('[FORK1] a fork at a point that does not exist reports missing and creates nothing', async () => {
+    test('[FORK1] a fork at a point that does not exist is reported as missing and creates nothing', async () => {
       const { store } = setup;
       const parent = await rootOfTurns(store, 2);
       const child = newKey(parent.workspace);
@@ -123,7 +123,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect((await store.family(line[50]!)).map(({ session }) => session)).toEqual(line.map(({ session }) => session));
     });
 
-    test('[FORK1, LOG9] maxBytes and limits count across the segments of ancestors', async () => {
+    test('[FORK1, LOG9] maxBytes and limit apply to a whole page, even if its events belong to several ancestors', async () => {
       const { store } = setup;
       const root = newKey();
       await openSession(store, root);
@@ -143,7 +143,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(seqs(down)).toEqual([4, 3]);
     });
 
-    test('[LOG5] a fork made by a slow clock takes the time of the event at its fork point', async () => {
+    test('[LOG5] a fork made by a clock that is behind gets the time of the event at its fork point', async () => {
       const { store } = setup;
       const parent = newKey();
       await openSession(store, parent, { at: 9_000 });
@@ -152,7 +152,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect(events[0]!.at).toBe(9_000);
     });
 
-    test('[FORK4] every event can be forked, in any status, even one that a rewind left behind', async () => {
+    test('[FORK4] a session can be forked at every event, in any status, even at an event that a rewind left behind', async () => {
       const { store } = setup;
       const parent = await rootOfTurns(store, 3);
       await mustAppend(store, parent, [event('session.rewound', { to: 2, messages: 1 }, 1)], { raisesEpoch: true });

@@ -13,7 +13,7 @@ export const describeHashes = (setup: ContractSetup) =>
       return key;
     };
 
-    test('[HASH1] the chain over the events read yields the stored hashes, starting from 32 zero bytes', async () => {
+    test('[HASH1] recomputing the chain from the events of a read yields the stored hashes, starting from 32 zero bytes', async () => {
       const { store } = setup;
       const key = await fiveEvents();
       let previous = genesisHash;

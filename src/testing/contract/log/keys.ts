@@ -34,7 +34,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await expectSound(second, key)).toHaveLength(2);
     });
 
-    test('[KEY1] of concurrent appends with one key, through one store or two, one lands and the others report its position', async () => {
+    test('[KEY1] only one of several concurrent appends with one key lands, through one store or two, and the others report its position', async () => {
       const key = newKey();
       const { other } = setup;
       await openSession(setup.store, key);
@@ -54,7 +54,7 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await expectSound(other, key)).toHaveLength(21);
     });
 
-    test('[KEY1] a key deduplicates whatever head, status or epoch are now, even for the append that created the session', async () => {
+    test('[KEY1] a key deduplicates regardless of the current head, status and epoch, even for the append that created the session', async () => {
       const { store } = setup;
       const key = newKey();
       const creation = { creates: {}, key: key1 };

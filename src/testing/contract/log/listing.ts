@@ -22,7 +22,7 @@ const listAll = async (store: Store, workspace: WorkspaceId, query: ListQuery): 
 
 export const describeListings = (setup: ContractSetup) =>
   describe('list and family', () => {
-    test('[FOLD5] sessions are listed by newest change first; at the same time the higher id first', async () => {
+    test('[FOLD5] sessions are listed by latest change first; among equal times, the higher id comes first', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [a, b, c, d] = [0, 1, 2, 3].map(() => newKey(workspace)) as [
@@ -124,7 +124,7 @@ export const describeListings = (setup: ContractSetup) =>
       expect(newest).toEqual((await mustHead(store, child)).summary);
     });
 
-    test('[FORK1] any member lists the whole family, in the order its sessions were created', async () => {
+    test('[FORK1] the family of any member contains all its sessions, in the order in which they were created', async () => {
       const { store } = setup;
       const root = newKey();
       await openSession(store, root);
@@ -141,7 +141,7 @@ export const describeListings = (setup: ContractSetup) =>
       for (const key of made) expect(await store.family(key)).toEqual(members);
     });
 
-    test('[FORK7] in a family parents come before their children, even those that slow clocks made', async () => {
+    test('[FORK7] a family lists parents before their children, even children made by a clock that was behind', async () => {
       const { store } = setup;
       const byId = Array.from({ length: 4 }, () => newId('ses')).sort();
       const { workspace } = newKey();

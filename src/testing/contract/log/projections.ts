@@ -32,7 +32,7 @@ const family = async (store: Store) => {
 
 export const describeProjections = (setup: ContractSetup) =>
   describe('projections', () => {
-    test('[QRY4, LOG3] projections appear with their event, in every store at once, and never for an append that does not land', async () => {
+    test('[QRY4, LOG3] projections become visible together with their event, in every store, and never for an append that does not land', async () => {
       const { store, other } = setup;
       const key = newKey();
       const { workspace } = key;
@@ -111,7 +111,7 @@ export const describeProjections = (setup: ContractSetup) =>
       expect(await store.rebuildProjections(newWorkspace())).toBe(0);
     });
 
-    test('[QRY4, FOLD5] a rebuild corrects a summary that was appended to while it was wrong, and the next append continues from it', async () => {
+    test('[QRY4, FOLD5] a rebuild corrects a wrong summary even after a further append, and the next append continues from the corrected one', async () => {
       const { store, tamper } = setup;
       const [root] = await family(store);
       await tamper.spoilProjections(root.workspace, 'changed');
@@ -167,7 +167,7 @@ export const describeProjections = (setup: ContractSetup) =>
       expect((await mustHead(store, child)).summary).toMatchObject({ parent: root.session, seq: 7 });
     });
 
-    test('[QRY4, LOG2] events appended during a rebuild keep their projections, each once', async () => {
+    test('[QRY4, LOG2] events appended during a rebuild have their projections exactly once', async () => {
       const { store, other, tamper } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 30 }, () => newKey(workspace));

@@ -10,7 +10,7 @@ import { append, expectSound, mustAppend, mustHead, openSession, readAll, textOf
 
 export const describeSharing = (setup: ContractSetup) =>
   describe('several stores on one database', () => {
-    test('[ST4, LOG1] facts that race from two stores all land, dense and chained', async () => {
+    test('[ST4, LOG1] when facts from two stores race, all of them land, densely numbered and chained', async () => {
       const key = newKey();
       const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
@@ -24,7 +24,7 @@ export const describeSharing = (setup: ContractSetup) =>
       for (const [i, { events: own }] of appended.entries()) expect(textOf(events[own[0]!.seq - 1]!)).toBe(texts[i]);
     });
 
-    test('[ST4, LOG1, LOG4] of decisions that race from two stores, exactly one wins each seq', async () => {
+    test('[ST4, LOG1, LOG4] when decisions from two stores race, exactly one lands at each seq', async () => {
       const key = newKey();
       const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
@@ -41,7 +41,7 @@ export const describeSharing = (setup: ContractSetup) =>
       expect(await expectSound(stores[1]!, key)).toHaveLength(41);
     });
 
-    test('[ST4, LOG4] writers that decide again after a conflict all succeed', async () => {
+    test('[ST4, LOG4] writers that retry their decision after a conflict all succeed', async () => {
       const key = newKey();
       const stores = [setup.store, setup.other];
       await openSession(setup.store, key);
@@ -58,7 +58,7 @@ export const describeSharing = (setup: ContractSetup) =>
       expect(texts.toSorted()).toEqual(['0', '1', '2', '3', '4', '5']);
     });
 
-    test('[ST4] an append that one store acknowledged is visible to the other at once', async () => {
+    test('[ST4] an append that one store acknowledged is immediately visible to the other', async () => {
       const { other } = setup;
       const key = newKey();
       await openSession(setup.store, key);

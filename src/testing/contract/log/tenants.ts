@@ -18,7 +18,7 @@ const twins = (): readonly [SessionKey, SessionKey] => {
 
 export const describeTenants = (setup: ContractSetup) =>
   describe('workspaces', () => {
-    test('[TEN1] a session of another workspace does not exist', async () => {
+    test('[TEN1] a session of another workspace is reported as not existing', async () => {
       const { store, tamper } = setup;
       const [mine, other] = twins();
       const bytes = noise(20_000, 1);
@@ -68,7 +68,7 @@ export const describeTenants = (setup: ContractSetup) =>
       expect(await store.turnStarts(other, { from: 0, limit: 10 })).toEqual([]);
     });
 
-    test('[TEN1] forks and snapshots of equal ids stay in their workspace', async () => {
+    test('[TEN1] forks and snapshots of sessions with equal ids stay in their workspaces', async () => {
       const { store } = setup;
       const [mine, other] = twins();
       const child = newKey(mine.workspace).session;
@@ -94,7 +94,7 @@ export const describeTenants = (setup: ContractSetup) =>
       }
     });
 
-    test('[TEN1] commits and calls of another workspace are not found, even for equal ids and forks of them', async () => {
+    test('[TEN1] commits and calls of another workspace are not found, even if sessions and their forks have equal ids', async () => {
       const { store } = setup;
       const [mine, other] = twins();
       const child = newKey(mine.workspace).session;
@@ -145,7 +145,7 @@ export const describeTenants = (setup: ContractSetup) =>
           await mustAppend(setup.store, theirs, [rawText('x')]);
           await woken.next();
         }
-        // One wake-up may come when the follower begins to listen, and a late one from the opening of its own
+        // One wake-up may occur when the follower begins to listen, and another one late, from the creation of its own
         // session.
         expect(quiet.count).toBeLessThanOrEqual(2);
         for (const stop of stops) stop();

@@ -12,7 +12,7 @@ const run = (epoch: number) => ({ writer: { kind: 'run', epoch } }) as const;
 
 export const describeWriters = (setup: ContractSetup) =>
   describe('writers', () => {
-    test("[WR1] a run writer with the session's epoch lands, and one with any other epoch is fenced", async () => {
+    test("[WR1] an append by a run writer lands with the session's epoch, and is fenced with any other epoch", async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -23,7 +23,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[WR1] a run writer with an old epoch never lands, in this store or another', async () => {
+    test('[WR1] an append by a run writer with an old epoch never lands, through this store or another', async () => {
       const key = newKey();
       const { other } = setup;
       await openSession(setup.store, key);
@@ -66,7 +66,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect((await mustHead(store, key)).epoch).toBe(2);
     });
 
-    test('[WR3] an outside writer may not append run.*, tool.* or model.* events, not even among others', async () => {
+    test('[WR3] an outside writer may not append run.*, tool.* or model.* events, not even together with other events', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -83,7 +83,7 @@ export const describeWriters = (setup: ContractSetup) =>
       await mustAppend(store, key, [started(), toolEvent], run(0));
     });
 
-    test('[WR3] an outside writer is not fenced', async () => {
+    test('[WR3] an append by an outside writer is not fenced', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key, { raisesEpoch: true });
@@ -91,7 +91,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[WR4] an append restricted to statuses lands in them, and otherwise reports the status', async () => {
+    test('[WR4] an append that is restricted to some statuses lands in those, and otherwise reports the current status', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -109,7 +109,7 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(4);
     });
 
-    test('[WR4] of appends that race with a pause, none lands after it', async () => {
+    test('[WR4] when appends restricted to unpaused sessions race with a pause, none of them lands after it', async () => {
       const key = newKey();
       const { other } = setup;
       await openSession(setup.store, key);

@@ -13,7 +13,7 @@ interface Binding {
   readonly priority?: Priority;
 }
 
-/** Enters a session that is bound to version 1 of the agent. */
+/** Enters into the queue a session that is bound to version 1 of the agent. */
 const enterBound = async (
   store: Store,
   { agent: name, priority }: Binding,
@@ -76,7 +76,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(countBy(done)).toEqual([12, 12, 12, 12, 12]);
     });
 
-    test('[QUEUE7, QUEUE17] each of very many workspaces gets its turn', async () => {
+    test('[QUEUE7, QUEUE17] work of each of very many workspaces is eventually claimed', async () => {
       const { store } = setup;
       const agent = newAgent();
       const keys = await Promise.all(Array.from({ length: 150 }, () => enterBound(store, { agent })));
@@ -90,7 +90,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(taken.toSorted()).toEqual(keys.map(({ session }) => session).toSorted());
     });
 
-    test('[QUEUE8] within a workspace, sessions with higher priority come first, then the oldest', async () => {
+    test('[QUEUE8] within a workspace, sessions with higher priority are claimed first, then the oldest', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const enter = (priority?: Priority) => enterBound(store, { ...(priority && { priority }) }, workspace);
@@ -101,7 +101,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace })).toEqual(inOrder.slice(2));
     });
 
-    test('[QUEUE8] a priority changed while the session waits takes effect at once', async () => {
+    test('[QUEUE8] a priority changed while the session waits takes effect immediately', async () => {
       const { store } = setup;
       const [first, second] = await enterSessions(store, newWorkspace(), 2);
       const { workspace } = first!;
@@ -113,7 +113,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([first!.session]);
     });
 
-    test('[QUEUE9] limits hold for all workers together, even when many claim at once through two stores', async () => {
+    test('[QUEUE9] limits hold for all workers together, even when many claim at the same time through two stores', async () => {
       const agent = newAgent();
       const stores = [setup.store, setup.other];
       const workspaces = [newWorkspace(), newWorkspace()];
@@ -159,7 +159,7 @@ export const describeClaims = (setup: ContractSetup) =>
       await expect.poll(() => claimAs(store, 'w2', { workspace, limits })).toEqual([second!.session]);
     });
 
-    test('[QUEUE10] a worker gets sessions that are bound to its agents or to none', async () => {
+    test('[QUEUE10] a worker gets sessions that are bound to one of its agents or to no agent', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [mine, theirs] = [newAgent(), newAgent()];
@@ -178,7 +178,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace, agents: [`${theirs}@2`] })).toEqual([foreign.session]);
     });
 
-    test('[QUEUE10] a claim that names sessions takes only those, and only with their workspace', async () => {
+    test('[QUEUE10] a claim that names sessions gets only those, and only if it names their workspace too', async () => {
       const { store } = setup;
       const keys = await enterSessions(store, newWorkspace(), 4);
       const [a, b] = [keys[3]!.session, keys[1]!.session];
@@ -189,7 +189,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([keys[0]!.session, keys[2]!.session, b, a]);
     });
 
-    test('[QUEUE10, QUEUE18] a claim for stranded work that names sessions finds only those, and only with their workspace', async () => {
+    test('[QUEUE10, QUEUE18] a claim for stranded work that names sessions gets only those, and only if it names their workspace too', async () => {
       const { store } = setup;
       const [agent, workspace] = [newAgent(), newWorkspace()];
       const [{ session }] = [
@@ -203,7 +203,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await stranded({ workspace })).toEqual([session]);
     });
 
-    test('[QUEUE18] work for an agent that no worker serves is stranded until one worker without the agent has seen it', async () => {
+    test('[QUEUE18] work for an agent that no worker serves is offered as stranded until one worker without the agent has inspected it', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const agent = newAgent();
@@ -249,7 +249,7 @@ export const describeClaims = (setup: ContractSetup) =>
       await store.leave('holds');
     });
 
-    test('[QUEUE11] a session is reserved briefly for a live worker that has its files and capacity left', async () => {
+    test('[QUEUE11] a session is reserved briefly for a live worker that has the files of the session and free capacity', async () => {
       const { store, other } = setup;
       const [here, there] = [newAgent(), newAgent()];
       const key = await enterBound(store, {});

@@ -19,7 +19,7 @@ const workers = Array.from({ length: 20 }, (_, i) => `w${i}`);
 
 export const describeLeases = (setup: ContractSetup) =>
   describe('leases', () => {
-    test('[QUEUE3, ST4] of many concurrent claims through two stores, one gets the session', async () => {
+    test('[QUEUE3, ST4] only one of many concurrent claims through two stores gets the session', async () => {
       const stores = [setup.store, setup.other];
       for (let round = 0; round < 5; round++) {
         const key = await enterSession(setup.store);
@@ -32,7 +32,7 @@ export const describeLeases = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE3, QUEUE14] the holder can renew a lease as long as it holds it, and nobody else gets it', async () => {
+    test('[QUEUE3, QUEUE14] a worker can renew its lease as long as it holds it, and no other worker gets the session', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       expect(await leaseAs(store, key, 'w1', { forMs: 200 })).toBe(true);
@@ -46,7 +46,7 @@ export const describeLeases = (setup: ContractSetup) =>
         .toBeGreaterThan(until);
     });
 
-    test('[QUEUE3, QUEUE14] a lease lapses, is shown as expired, and goes to one of the workers that claim it', async () => {
+    test('[QUEUE3, QUEUE14] a lapsed lease is shown as expired, and exactly one of the workers that claim the session gets it', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead', { forMs: 100 });
@@ -58,7 +58,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await leaseAs(store, key, 'dead')).toBe(false);
     });
 
-    test('[QUEUE14, QUEUE15] a lapsed lease that nobody took can still be renewed and finished by its holder', async () => {
+    test('[QUEUE14, QUEUE15] if no other worker claims a session after its lease lapsed, the holder can still renew the lease or finish the work', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1', { forMs: 0 });
@@ -70,7 +70,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE15] a claim takes sessions that the worker holds but does not name, because their answer was lost', async () => {
+    test('[QUEUE15] a claim returns again the sessions that the worker holds but does not name, because an earlier answer was lost', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [known, lost] = await enterSessions(store, workspace, 2);
@@ -80,7 +80,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace, held: [known!] })).toEqual([lost!.session]);
     });
 
-    test('[QUEUE3] a session of a dead worker goes to one of the workers that name it as gone', async () => {
+    test('[QUEUE3] a session of a dead worker is claimed by exactly one of the workers whose claims name the dead worker as gone', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'dead');
@@ -93,7 +93,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toMatchObject([{ lease: { isExpired: false } }]);
     });
 
-    test('[QUEUE3, ST4] twenty concurrent claims through two stores give out each session once and leave none', async () => {
+    test('[QUEUE3, ST4] twenty concurrent claims through two stores claim each session once and leave none', async () => {
       const workspace = newWorkspace();
       const keys = await enterSessions(setup.store, workspace, 50);
       const stores = [setup.store, setup.other];
@@ -149,7 +149,7 @@ export const describeLeases = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE4] a release returns work undone, now or later, behind waiting work; a new event makes it due at once', async () => {
+    test('[QUEUE4] a release returns unfinished work to the queue, now or later, behind waiting work; a new event makes it due immediately', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const [first, second] = await enterSessions(store, workspace, 2);

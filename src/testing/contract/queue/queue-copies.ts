@@ -7,7 +7,7 @@ import { calling, enterSession, entryOf, foundIn, hourMs, leaseAs, sessionsIn } 
 
 export const describeQueueCopies = (setup: ContractSetup) =>
   describe('work after imports and rebuilds', () => {
-    test('[QUEUE16] imported events call for no work, even after a rebuild; new events here do', async () => {
+    test('[QUEUE16] imported events call for no work, even after a rebuild; events that are appended later do', async () => {
       const { store } = setup;
       const root = await enterSession(store);
       const child = newKey(root.workspace);
@@ -28,7 +28,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE6] an import into a session that a worker holds leaves it with that worker', async () => {
+    test('[QUEUE6] an import into a session that a worker holds leaves the lease with that worker', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -42,7 +42,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       expect(await foundIn(store, moved.workspace)).toMatchObject([{ seq: 2, lease: { isExpired: false } }]);
     });
 
-    test('[QUEUE6] a rebuild enters every session that ever called for work, and leaves known entries alone', async () => {
+    test('[QUEUE6] a rebuild enters every session that ever called for work into the queue, and leaves existing entries unchanged', async () => {
       const { store } = setup;
       const done = await enterSession(store);
       const { workspace } = done;
@@ -62,7 +62,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       expect(await sessionsIn(store, workspace)).toEqual([held.session]);
     });
 
-    test('[QUEUE6, QUEUE11] a rebuild does not enter a session that is known to be done, because its place is remembered', async () => {
+    test('[QUEUE6, QUEUE11] a rebuild does not enter a session whose work is known to be done, because the queue remembers its place', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');

@@ -18,7 +18,7 @@ import {
 
 export const describeQueue = (setup: ContractSetup) =>
   describe('the queue', () => {
-    test('[QUEUE1] an event that calls for work enters its session, visible to every store at once; other events do not', async () => {
+    test('[QUEUE1] an event that calls for work enters its session into the queue, immediately visible to every store; other events do not', async () => {
       const { store, other } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -32,7 +32,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 9)]);
     });
 
-    test('[QUEUE1] every event type that calls for work enters its session', async () => {
+    test('[QUEUE1] every event type that calls for work enters its session into the queue', async () => {
       const { store } = setup;
       for (const type of callsForWork) {
         const key = newKey();
@@ -44,7 +44,7 @@ export const describeQueue = (setup: ContractSetup) =>
       }
     });
 
-    test('[QUEUE1, LOG3] an append that does not land enters nothing', async () => {
+    test('[QUEUE1, LOG3] an append that does not land enters nothing into the queue', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);
@@ -63,7 +63,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE1] appends that share a transaction enter each its own session', async () => {
+    test('[QUEUE1] appends that share a transaction each enter their own session into the queue', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const keys = Array.from({ length: 10 }, () => newKey(workspace));
@@ -90,7 +90,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await foundIn(store, parent.workspace)).toEqual([entryOf(parent, 2), entryOf(child, 4)]);
     });
 
-    test('[QUEUE2] the oldest work comes first, new events keep its place, and held work comes last', async () => {
+    test('[QUEUE2] the oldest work is listed first, new events do not change its position, and held work is listed last', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const keys = await enterSessions(store, workspace, 5);
@@ -112,7 +112,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect((await foundIn(other, workspace))[3]).toEqual(entryOf(keys[0]!, 4));
     });
 
-    test('[QUEUE2] work and its leases are there after a restart', async () => {
+    test('[QUEUE2] work and its leases are still there after a restart', async () => {
       const first = await setup.open();
       const workspace = newWorkspace();
       const [mine, free] = await enterSessions(first, workspace, 2);
@@ -141,7 +141,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await sessionsIn(other, workspace)).toEqual([past!.session, soon!.session, later!.session]);
     });
 
-    test('[QUEUE2] due work stays until a worker finishes it, whoever held the session in between', async () => {
+    test('[QUEUE2] due work stays in the queue until a worker finishes it, whichever worker held the session in between', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');
@@ -156,7 +156,7 @@ export const describeQueue = (setup: ContractSetup) =>
       expect(await leaseAs(store, key, 'w4')).toBe(false);
     });
 
-    test('[QUEUE2] a delay of any length is accepted, and a new event makes the session due at once', async () => {
+    test('[QUEUE2] a delay of any length is accepted, and a new event makes the session due immediately', async () => {
       const { store } = setup;
       for (const inMs of [2 ** 40, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY]) {
         const key = await enterSession(store);

@@ -23,7 +23,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
       'another store on the same database': () => setup.open(),
     };
     for (const [place, openWorker] of Object.entries(places)) {
-      test(`[QUEUE5] a worker in ${place} wakes at each append that calls for work, whoever holds the session`, async () => {
+      test(`[QUEUE5] a worker in ${place} wakes at each append that calls for work, whichever worker holds the session`, async () => {
         const key = newKey();
         await openSession(setup.store, key);
         const { signal, stop, wait } = watching(await openWorker(), key.workspace);
@@ -72,7 +72,7 @@ export const describeWorkWakeUps = (setup: ContractSetup) =>
           await mustAppend(store, theirs, [calling()]);
           await woken.signal.next();
         }
-        // One wake-up may come without new work, when the worker begins to listen.
+        // One wake-up may occur without new work, when the worker begins to listen.
         expect(quiet.signal.count).toBeLessThanOrEqual(1);
         for (const { stop } of [quiet, woken]) stop();
       }

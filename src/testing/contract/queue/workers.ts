@@ -58,7 +58,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       expect(await stateOf(other, worker)).toBeUndefined();
     });
 
-    test('[QUEUE12] a worker that stays silent longer than it announced is lost, until it touches again', async () => {
+    test('[QUEUE12] a worker that stays silent longer than it announced is listed as lost until its next touch', async () => {
       const { store, other } = setup;
       const worker = newWorker();
       await store.touch(presenceOf(worker), { held: [], forMs: 50 });
@@ -97,7 +97,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [worker, thief]) await store.leave(each);
     });
 
-    test('[QUEUE19] a worker that leaves releases all its leases at once, in every workspace, and none of others', async () => {
+    test('[QUEUE19] a worker that leaves releases all its leases immediately, in every workspace, and no leases of other workers', async () => {
       const { store, other } = setup;
       const [worker, stays] = [newWorker(), newWorker()];
       const [first, second, theirs] = [await enterSession(store), await enterSession(store), await enterSession(store)];
@@ -115,7 +115,7 @@ export const describeWorkers = (setup: ContractSetup) =>
       for (const each of [worker, stays]) await store.leave(each);
     });
 
-    test('[QUEUE19] a claim frees all leases of dead workers, forgets them, and takes the requested work', async () => {
+    test('[QUEUE19] a claim releases all leases of dead workers, forgets these workers, and claims the requested work', async () => {
       const { store, other } = setup;
       const [dead, alive] = [newWorker(), newWorker()];
       const workspace = newWorkspace();

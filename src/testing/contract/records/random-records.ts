@@ -86,8 +86,8 @@ const touches = (stored: StoredEvent, prefix: string): boolean => {
 };
 
 /**
- * Calls according to the events of one sequence up to `to`, newest first. An end counts for the session that wrote
- * it.
+ * Calls according to the events of one sequence up to `to`, newest first. The end of a call applies only in the
+ * session that wrote the end.
  */
 const callsIn = (own: SessionId, events: readonly StoredEvent[], { from, to }: Range) => {
   const calls: { session: string; seq: number; callId: string; status: CallRecord['status']; endedSeq?: number }[] = [];

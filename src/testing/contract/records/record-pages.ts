@@ -5,7 +5,7 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 type Filter<Q> = Omit<Q, 'limit' | 'before'>;
 type Page<Q, R> = (workspace: WorkspaceId, query: Q) => Promise<readonly R[]>;
 
-/** More than any test has. */
+/** A page limit larger than the number of results in any test. */
 const whole = 1_000;
 
 /** All results, in pages of `limit`. */

@@ -37,7 +37,7 @@ const bodies: readonly Json[] = [
 
 export const describeWorkspaceRecords = (setup: ContractSetup) =>
   describe('records', () => {
-    test('[REC1] a record is read as it was written, by every store at once, with the time of its write', async () => {
+    test('[REC1] every store immediately reads a record as it was written, with the time of its write', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const before = await store.now();
@@ -67,7 +67,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await idsOf(store, workspace, { limit: 10 })).toEqual(['a']);
     });
 
-    test('[REC2] a write that names a stale version writes nothing, nor do the other writes beside it', async () => {
+    test('[REC2] if one write names a stale version, neither it nor the other writes of its batch take effect', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       await store.writeRecords(workspace, [member('a', 1), member('b', 1)]);
@@ -102,7 +102,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await versionOf(store, workspace, 'a')).toBe(a);
     });
 
-    test('[REC2] of many concurrent writes on one version, one succeeds', async () => {
+    test('[REC2] only one of many concurrent writes on the same version succeeds', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const write = async (onVersion: number) => {
@@ -122,7 +122,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect(await idsOf(store, workspace, { limit: 100 })).toHaveLength(5);
     });
 
-    test('[REC3] a removed record is gone, and a new one under its id repeats none of its versions', async () => {
+    test('[REC3] a removed record is gone, and a new record with the same id reuses none of its versions', async () => {
       const { store, other } = setup;
       const workspace = newWorkspace();
       const seen = new Set<number>();
@@ -198,7 +198,7 @@ export const describeWorkspaceRecords = (setup: ContractSetup) =>
       expect((await store.record(mine, 'member', 'a'))!.body).toBe('mine');
     });
 
-    test('[REC1, TEN1] the list of workspaces is stored outside of every tenant', async () => {
+    test('[REC1, TEN1] the list of workspaces is stored outside of every workspace', async () => {
       const { store, other } = setup;
       const name = newWorkspace();
       expect(await store.writeRecords(registryWorkspace, [{ ...member(name), kind: 'workspace' }])).toBe(true);

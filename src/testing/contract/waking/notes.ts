@@ -3,7 +3,7 @@ import { maxNoteBytes, type Notes } from '../../../core/ports/notes.ts';
 import { type ContractSetup, newKey } from '../contract-setup.ts';
 import { newWakeSignal } from './wake-signal.ts';
 
-/** Starts hearing notes. Resolves when hearing has begun. */
+/** Listens for notes. Resolves when listening has begun. */
 const hearing = async (store: Notes) => {
   const [signal, begun] = [newWakeSignal(), newWakeSignal()];
   const texts: string[] = [];
@@ -26,7 +26,7 @@ const describeLost = (setup: ContractSetup) =>
   });
 
 const describeHeard = (setup: ContractSetup) => {
-  test('[NOTE1, NOTE3] every other store on the database hears a note, in order and unchanged, and its sender does not', async () => {
+  test('[NOTE1, NOTE3] every other store on the database receives each note, in order and unchanged, and the sender does not', async () => {
     const stores = [setup.store, setup.other, await setup.open()];
     const [own, ...others] = await Promise.all(stores.map(hearing));
     const key = newKey();
@@ -44,7 +44,7 @@ const describeHeard = (setup: ContractSetup) => {
     for (const { stop } of [own!, ...others]) stop();
   });
 
-  test('[NOTE1] a note that is too long is dropped alone, and a stopped listener hears nothing more', async () => {
+  test('[NOTE1] only a note that is too long is dropped, and a stopped listener receives no further notes', async () => {
     const [stopped, stays] = [await hearing(setup.other), await hearing(setup.other)];
     const key = newKey();
     stopped.stop();

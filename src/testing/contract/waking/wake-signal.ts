@@ -4,7 +4,7 @@ const patienceMs = 15_000;
 export interface WakeSignal {
   readonly wake: () => void;
   readonly count: number;
-  /** Resolves at once if a wake-up came since the last call. */
+  /** Resolves at the next wake-up, or immediately if one occurred since the last call. */
   next(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import { newWakeSignal } from './wake-signal.ts';
 /** Opens with the current time, because watchers find earlier changes by their time. */
 const openSession = (store: Store, key: SessionKey) => openAt(store, key, { at: Date.now() });
 
-/** Watches the workspace, and records the newest seq heard of each session. */
+/** Watches the workspace, and records the newest seq reported for each session. */
 const hearing = (store: Store, workspace: WorkspaceId) => {
   const signal = newWakeSignal();
   const heads = new Map<SessionId, number>();
@@ -31,7 +31,7 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
       'another store on the same database': () => setup.open(),
     };
     for (const [place, openHearer] of Object.entries(places)) {
-      test(`[WAKE4] a workspace watcher in ${place} hears of each created or changed session, with its newest seq`, async () => {
+      test(`[WAKE4] a workspace watcher in ${place} is notified of each created or changed session, with its newest seq`, async () => {
         const keys = [newKey()];
         keys.push(newKey(keys[0]!.workspace), newKey(keys[0]!.workspace));
         const { stop, heard, heads } = hearing(await openHearer(), keys[0]!.workspace);
@@ -45,7 +45,7 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
         stop();
       });
 
-      test(`[WAKE4] a workspace watcher in ${place} hears of an import`, async () => {
+      test(`[WAKE4] a workspace watcher in ${place} is notified of an import`, async () => {
         const key = newKey();
         await openSession(setup.store, key);
         const copies = await copiesOf(setup.store, [key]);
@@ -57,7 +57,7 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
       });
     }
 
-    test('[WAKE4, TEN1] a workspace watcher hears nothing of another workspace', async () => {
+    test('[WAKE4, TEN1] a workspace watcher is not notified of changes in another workspace', async () => {
       const [mine, theirs] = [newKey(), newKey()];
       for (const store of [setup.store, setup.other]) {
         const [quiet, woken] = [hearing(store, mine.workspace), hearing(store, theirs.workspace)];
@@ -69,7 +69,7 @@ export const describeWorkspaceWakeUps = (setup: ContractSetup) =>
       }
     });
 
-    test('[WAKE4] an append is acknowledged whatever the watchers do, and a stopped watcher hears nothing', async () => {
+    test('[WAKE4] an append is acknowledged whatever the watchers do, and a stopped watcher is not notified', async () => {
       const { store } = setup;
       const key = newKey();
       const closing = await setup.open();
