@@ -1,5 +1,6 @@
 /**
- * Programs that the types must refuse. `tsc` fails on a line that compiles although its comment expects an error. Nothing here runs.
+ * Programs that the types must reject. `tsc` fails if a line compiles although the comment above it expects an error.
+ * Nothing here runs.
  */
 import { type } from 'arktype';
 import * as v from 'valibot';
