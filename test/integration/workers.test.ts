@@ -571,7 +571,7 @@ test('[WORKER4] a worker releases a session as soon as two thirds of its lease h
   expect(performance.now() - claimedAt).toBeLessThan(0.9 * leaseMs);
 });
 
-test('[WORKER13] a session reserved for a worker that does not claim it is claimed by another before the next poll', async () => {
+test('[WORKER13] a session reserved for a worker that does not claim it is claimed before the next poll', async () => {
   const { agent, open } = newCluster();
   let leftUntil = 0;
   const runtime = await open((store) => ({

@@ -67,7 +67,7 @@ for (const sandbox of ['required', 'off'] as const) {
       expect(await run('if')).toMatchObject({ exitCode: 2, output: expect.stringContaining('syntax error') });
     });
 
-    test('[TOOL7] the working folder and environment carry over to the next command, and stored values are not executed', async () => {
+    test('[TOOL7] the working folder and environment carry over to the next command, and invalid stored values are ignored', async () => {
       const { run, work, tool } = await start({ env: { GIVEN: 'given' } });
       const first = newToolContext(work);
       await useTool(tool, { command: 'mkdir -p a/b; cd a/b; export A="1\n2"; B=2; unset GIVEN; exit 4' }, first);

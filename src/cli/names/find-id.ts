@@ -21,10 +21,7 @@ export interface IdKind<Id extends string> {
   /** Prefix of the ids, such as `ses_`. */
   readonly prefix: string;
   readonly isWhole: (text: string) => boolean;
-  /**
-   * Accepts any unique prefix, even one letter: all ids begin with their time, so the first letter already matches a
-   * single session.
-   */
+  /** Accepts any unique prefix, however short. If only one session exists, one letter is enough. */
   readonly takesAnyBeginning?: true;
   readonly notFound: ErrorCode;
   /** Command that lists the ids. */
