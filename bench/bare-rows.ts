@@ -19,15 +19,15 @@ const messageOf = ({ role, content }: MessageInput, id: string) => ({
 const payloadOf = (message: MessageInput): Uint8Array =>
   Buffer.from(JSON.stringify({ message: messageOf(message, `msg_${'0'.repeat(26)}`) }));
 
-/** As in our stores: at most this much of one transaction is compressed. */
+/** Maximum number of bytes of one transaction that are compressed, as in our stores. */
 const maxCompressBytes = 64 * 1024;
 
-/** Makes rows of one or several sessions. */
+/** Prepares rows of one or several sessions. */
 export class BareRows {
   readonly #seqs = new Map<string, number>();
   #hash = genesisHash;
 
-  /** Makes everything in the row beforehand. */
+  /** Prepares a complete row, so that only the insert is timed. */
   rowOf(session: string, message: MessageInput): BareRow {
     const opensTurn = message.role === 'user';
     const payload = payloadOf(message);

@@ -30,7 +30,7 @@ export class Client {
     this.#child.send({ kind: 'follow', ...work } satisfies Follow);
   }
 
-  /** When the client had the event, by the machine's one monotonic clock. */
+  /** When the client received the event, by the monotonic clock of the machine. */
   seen(url: string, seq: number): Promise<bigint> {
     return new Promise((resolve) => this.#seen.set(`${url} ${seq}`, resolve));
   }

@@ -12,7 +12,7 @@ export interface Figure {
   readonly value: number;
   readonly unit: Unit;
   readonly target?: Target;
-  /** How the value came about. */
+  /** How the value was obtained. */
   readonly detail?: string;
 }
 

@@ -13,7 +13,7 @@ import { realContent } from './workload.ts';
 const changedCount = 20;
 const filesPerFolder = 20;
 const nanosPerMs = 1e6;
-/** Long enough that neither git nor we distrust recent file times, and that our last scan is saved. */
+/** Long enough that file times are no longer too recent for git and for us, and that our last scan is saved. */
 const settleMs = 700;
 
 const pathOf = (index: number): string => {
@@ -38,7 +38,7 @@ const change = (folder: string, fileCount: number, round: number): void => {
   }
 };
 
-/** A separate git directory, used for snapshots. Runs everything in one process where git can. */
+/** A separate git directory, used for snapshots. Uses one process for everything where git allows it. */
 class Git {
   readonly #env: NodeJS.ProcessEnv;
 
@@ -78,7 +78,7 @@ interface Times {
 }
 const newTimes = (): Times => ({ ours: [], git: [] });
 
-/** Alternates who goes first, because the second may find less to do, or more to wait for. */
+/** Alternates which side runs first, because the second may have less to do, or more to wait for. */
 const inTurns = async (
   round: number,
   times: Times,
@@ -103,7 +103,7 @@ const figureOf = (
 });
 
 interface LoopUse {
-  /** The most CPU time that the thread took between two checks of its timers. */
+  /** The longest CPU time of the thread between two checks of its timers. */
   readonly turnMs: number;
   readonly p99: number;
   readonly max: number;
@@ -146,7 +146,7 @@ class FilesBench {
   readonly #home = mkdtempSync(join(tmpdir(), 'perdure-bench-'));
   readonly #loops: LoopUse[] = [];
   #places = 0;
-  /** Two identical trees, so that neither side sees the other's effects. */
+  /** One of two identical trees, so that neither side sees the other's effects. */
   readonly #tree = this.#newPlace();
   readonly #treeOfGit = this.#newPlace();
   #blobs: BlobTable | undefined;
@@ -250,7 +250,10 @@ class FilesBench {
     return { snapshot, restore, walked: median(walked) };
   }
 
-  /** Removes nothing meanwhile, because ext4 creates files more slowly after recent removals nearby. */
+  /**
+   * Measures forks. Nothing is removed during the measurement, because ext4 creates files more slowly after recent
+   * removals nearby.
+   */
   async #fork(rounds: number): Promise<Times> {
     const blobs = this.#blobs!;
     const { root } = await this.#worktrees.snapshot(this.#ours, blobs);
@@ -270,7 +273,10 @@ class FilesBench {
   }
 }
 
-/** Compares with real git on the same tree: `git add -A && git write-tree` in a separate git directory. */
+/**
+ * Measures snapshots, compared with real git on the same tree: `git add -A && git write-tree` in a separate git
+ * directory.
+ */
 export const filesCost = async (quick: boolean): Promise<readonly Figure[]> => {
   const worktrees = new Worktrees();
   const bench = new FilesBench(worktrees, quick ? 1000 : 10_000);

@@ -1,4 +1,4 @@
-/** Follows a session and reports to the parent process when it saw which event. */
+/** Follows a session and reports to the parent process at which time it saw each event. */
 const [url, store, id] = process.argv.slice(2);
 const { openRuntime } = (await import(url!)) as typeof import('../src/index.ts');
 const runtime = await openRuntime({ store: store! });

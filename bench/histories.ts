@@ -3,19 +3,22 @@ import type { Engine, Place } from './engines/engine.ts';
 import type { Library } from './library.ts';
 import { type Content, oneTurn, realContent } from './workload.ts';
 
-/** A database with one session of that many turns, and the size of its events as JSON. */
+/** A database with one session of this many turns, and the size of its events as JSON. */
 export interface History {
   readonly place: Place;
   readonly session: string;
   readonly turns: number;
-  /** The size of the events as lines of JSON, header and payload, as readers get them. */
+  /** The size of the events as lines of JSON, with header and payload, as readers receive them. */
   readonly jsonBytes: number;
   readonly payloadBytes: number;
-  /** The bytes that the session added to the empty database on disk, before any other case touched it. */
+  /** The number of bytes on disk that the session added to the empty database, before any other case used it. */
   readonly diskBytes: number;
 }
 
-/** Writing long histories turn by turn would take minutes; several turns in one append leave the same rows. */
+/**
+ * Number of turns in one append. Writing long histories turn by turn would take minutes, and several turns in one
+ * append leave the same rows.
+ */
 const turnsPerAppend = (turns: number): number => (turns > 1000 ? 4 : 1);
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));

@@ -1,6 +1,6 @@
 /**
- * Sends requests to a server from a separate process. Each message is one task; it gets one answer, or many if it
- * follows a stream.
+ * Sends requests to a server from a separate process. Each message is one task, which gets one answer, or many if the
+ * task follows a stream.
  */
 import { Agent, get, request } from 'node:http';
 

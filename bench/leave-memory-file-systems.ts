@@ -2,7 +2,7 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** Files on an in-memory file system would cost nothing to sync. */
+/** Moves temporary files off an in-memory file system, where syncing would cost nothing. */
 export const leaveMemoryFileSystems = (): void => {
   const tmpfs = 0x01021994;
   if (statfsSync(tmpdir()).type !== tmpfs) return;

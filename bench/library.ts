@@ -14,8 +14,8 @@ export interface Library extends Exported {
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Builds and measures what a user installs, because from the checkout every process and thread would first strip
- * types. The build goes below node_modules, where it finds its dependencies.
+ * Builds the package as a user would install it, because from a checkout every process and thread would first strip
+ * types. The build is put below node_modules, where it finds its dependencies.
  */
 export const buildLibrary = async (): Promise<Library> => {
   const folder = join(root, 'node_modules', '.cache', `perdure-bench-${process.pid}`);

@@ -31,7 +31,7 @@ const engines: Record<EngineName, () => Promise<Engine>> = { sqlite: sqliteEngin
 const results: Result[] = [];
 const failed: string[] = [];
 
-/** A failing case does not affect the figures of the others. */
+/** Runs a case. If it fails, the figures of the other cases are still reported. */
 const measure = async (name: string, engine: string, figures: () => Promise<readonly Figure[]>): Promise<void> => {
   try {
     for (const figure of await figures()) results.push(resultOf(name, engine, figure));

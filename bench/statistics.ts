@@ -1,6 +1,6 @@
 const sorted = (values: readonly number[]): readonly number[] => values.toSorted((a, b) => a - b);
 
-/** The value below which `share` of the values lie; the lower neighbour if it falls between two. */
+/** The value below which a `share` of the values lie. If it falls between two values, the lower one. */
 export const percentile = (values: readonly number[], share: number): number =>
   sorted(values)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? Number.NaN;
 

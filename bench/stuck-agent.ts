@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineAgent, defineTool } from '../src/index.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 
-/** Calls a tool that never returns. */
+/** An agent that calls a tool that never returns. */
 export const stuckAgent = defineAgent({
   name: 'stuck',
   version: 1,

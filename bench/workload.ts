@@ -27,7 +27,7 @@ const characterAt = (text: Buffer, near: number): number => {
   return at;
 };
 
-/** Slices of a text, as if read from a file. The stride visits every position before any repeats. */
+/** Returns slices of a text, as if read from a file. The stride visits every position before any repeats. */
 const slicer = (text: Buffer, stride: number): ((bytes: number) => string) => {
   let at = 0;
   return (bytes) => {

@@ -1,5 +1,5 @@
 /**
- * Builds the published files: types by the compiler, and code bundled into few files, because opening hundreds of
+ * Builds the published files: types by the compiler, and code bundled into a few files, because opening hundreds of
  * files is slow.
  */
 import { execFileSync } from 'node:child_process';
@@ -33,9 +33,9 @@ const startedBy = (path: string): readonly string[] => {
 };
 
 /**
- * Rewrites `import.meta.url` so that each module still sees the URL it would have without bundling. Every bundled file
- * must be one folder below `dist`. The URL goes through a variable, because other bundlers would treat a literal one
- * as an asset.
+ * Rewrites `import.meta.url` so that each module sees the same URL as without bundling. Every bundled file must be
+ * one folder below `dist`. The URL is kept in a variable, because other bundlers would treat a literal URL as an
+ * asset.
  */
 const places: Plugin = {
   name: 'places',

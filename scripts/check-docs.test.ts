@@ -45,7 +45,7 @@ test('[DOC3] the package holds what "files" lists, except excluded paths', () =>
   expect(packed).toEqual(['README.md', 'docs/a.md', 'examples/1.ts']);
 });
 
-test('[DOC3] links are resolved from their page, and ignored in code and comments', () => {
+test('[DOC3] links are resolved relative to their page, and links in code and comments are ignored', () => {
   expect(linksOf('docs/other.md', '[up](../README.md) [beside](guide.md)')).toEqual([]);
   expect(linksOf('README.md', '`[x](gone)`\n\n```md\n[x](gone)\n# Not a heading\n```\n\n<!-- [x](gone) -->')).toEqual(
     [],

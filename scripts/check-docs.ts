@@ -54,13 +54,16 @@ export const findStalePages = (made: readonly Page[], written: Texts): string[] 
   ];
 };
 
-/** Finds variables in code and in messages. A name that ends in an underscore is a prefix of several. */
+/**
+ * Finds environment variables in code and in messages. A name that ends in an underscore is a prefix of several
+ * names.
+ */
 const variableForms = [
   /\benv\??\.([A-Z][A-Z0-9_]*)\b/g,
   /\{([^{}]*)\} = process\.env\b/g,
   /\b((?:PERDURE|OTEL|ANTHROPIC|OPENAI)_[A-Z0-9_]*)/g,
 ];
-/** Set for commands, but never read. */
+/** Variables that are set for commands, but never read. */
 const given = new Set(['PERDURE_COMMAND']);
 
 const namesIn = (text: string): readonly string[] =>
@@ -89,7 +92,7 @@ export const packedOf = (paths: readonly string[], entries: readonly string[]): 
   );
 };
 
-/** The files of a clone, plus new files that git does not ignore. */
+/** The tracked files, and new files that git does not ignore. */
 const listTracked = (): readonly string[] =>
   execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' })
     .split('\0')

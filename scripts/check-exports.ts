@@ -21,7 +21,7 @@ export interface Disk {
 const builtFrom = (target: string) =>
   target.replace(/^\.\/dist\//, 'src/').replace(target.endsWith('.d.ts') ? /\.d\.ts$/ : /\.js$/, '.ts');
 
-/** The source file behind each subpath, by its `default` target. */
+/** Returns the source file of each subpath, derived from its `default` target. */
 export function listEntries({ exports }: Manifest): string[] {
   return Object.values(exports).flatMap((target) =>
     typeof target === 'string' || !target.default ? [] : builtFrom(target.default),

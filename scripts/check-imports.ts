@@ -1,6 +1,6 @@
 /**
- * Checks which folder may import which, as ARCHITECTURE.md draws it. Also rejects cycles, and imports that npm would
- * not install.
+ * Checks which folders may import which, as ARCHITECTURE.md defines it. Also rejects cycles, and imports of packages
+ * that npm would not install.
  */
 import { readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -12,12 +12,12 @@ interface Part {
   mayImport: string[];
   /** Paths from which only types may be imported, by `import type`, so that no import remains at run time. */
   mayImportTypes?: string[];
-  /** Safe in a browser: no `node:` modules. */
+  /** Must run in a browser: no `node:` modules. */
   browser?: true;
 }
 
 const schema = 'src/schema/';
-/** Knows nothing of sessions: every part but the schema may import it. */
+/** Code that does not depend on sessions: every part but the schema may import it. */
 const concurrency = 'src/concurrency/';
 const core = (room: string) => `src/core/${room}/`;
 const cli = (room: string) => `src/cli/${room}/`;
@@ -26,7 +26,7 @@ const [ports, session, host, files] = [core('ports'), core('session'), core('hos
 const below = [schema, ports, session, host, files];
 const engine = core('engine');
 
-/** A room above the engine: it may import what is below, the engine, and the rooms that are named. */
+/** A room above the engine: it may import everything below, the engine, and the rooms that are named. */
 const room = (...rooms: string[]): Part => ({ mayImport: [...below, engine, ...rooms.map(core)] });
 
 const storeBase = [
@@ -42,14 +42,20 @@ const storeBase = [
 ];
 const storePart = (...rooms: string[]): Part => ({ mayImport: [...storeBase, ...rooms.map(stores)] });
 
-/** A room of the CLI: the core reaches it as types, through the handles of the runtime and the client. */
+/**
+ * A room of the CLI. It may import only types of the core, because commands use the handles of the runtime and the
+ * client.
+ */
 const cliRoom = (rooms: string[], mayImport: string[] = []): Part => ({
   mayImport: [schema, host, 'src/client/', 'src/runtime.ts', ...rooms.map(cli), ...mayImport],
   mayImportTypes: ['src/core/', 'src/servers/'],
 });
 const everything: Part = { mayImport: ['src/'] };
 
-/** The most specific entry decides. Within a group, an entry imports only entries above it. */
+/**
+ * The parts and their allowed imports. The most specific entry applies. Within a group, an entry imports only entries
+ * above it.
+ */
 const parts: Record<string, Part> = {
   [schema]: { mayImport: [], browser: true },
   [concurrency]: { mayImport: [], browser: true },
@@ -105,7 +111,8 @@ const parts: Record<string, Part> = {
   [cli('parse')]: { ...cliRoom([]), mayImportTypes: ['src/core/', 'src/cli/'] },
   [cli('terminal')]: cliRoom(['parse']),
   [cli('names')]: cliRoom(['parse', 'terminal']),
-  // A program like those of users, who import `perdure` and `perdure/tools`; and the rules by which the runtime refuses options.
+  // Built like the programs of users, who import `perdure` and `perdure/tools`. It also needs the rules by which the
+  // runtime refuses options.
   [cli('config')]: cliRoom(
     ['parse', 'terminal'],
     [
@@ -137,7 +144,7 @@ const parts: Record<string, Part> = {
   'src/index.ts': everything,
 };
 
-/** Entries of the table that no file belongs to: what is gone must leave the table too. */
+/** Finds entries of the table that no file belongs to. They must be removed when their last file is removed. */
 export const findEmptyParts = (paths: readonly string[]): string[] =>
   Object.keys(parts)
     .filter((part) => !paths.some((path) => partOf(path) === part))
@@ -203,7 +210,7 @@ function findFileProblems(path: string, text: string, installed: ReadonlySet<str
   return problems;
 }
 
-/** Searches depth first. Each cycle is reported once, from the file where the search met it. */
+/** Searches depth first. Each cycle is reported once, starting at the file where the search entered it. */
 function findCycles(files: ReadonlyMap<string, string>): string[] {
   const done = new Set<string>();
   const cycles: string[] = [];

@@ -10,7 +10,7 @@ const packages: Packages = {
   'node_modules/tests': { license: 'GPL-3.0', dev: true },
 };
 
-test('a notice that names every installed package by its licence is fine', () => {
+test('a notice that names every installed package with its licence passes', () => {
   expect(noticeOf(packages)).toBe('(GPL-3.0 OR MIT): either\nBSD-3-Clause: diff\nMIT: pg, pg-types\n');
   expect(findLicenceProblems(packages, `Perdure\n\n${noticeOf(packages)}`)).toEqual([]);
 });

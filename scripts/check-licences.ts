@@ -18,7 +18,7 @@ const installed = (packages: Packages) =>
     .map(([path, { license = 'none' }]) => ({ name: path.split('node_modules/').at(-1)!, licence: license }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** One line for each licence. */
+/** The expected text of NOTICE, with one line for each licence. */
 export function noticeOf(packages: Packages): string {
   const byLicence = Map.groupBy(installed(packages), ({ licence }) => licence);
   const lines = [...byLicence].map(

@@ -13,7 +13,7 @@ const packages: Lock['packages'] = {
   'node_modules/tool/node_modules/tool-darwin': { version: '2.0.0' },
 };
 
-test('a lock file that matches, is complete and names no registry is fine', () => {
+test('a lock file that matches package.json, is complete and names no registry passes', () => {
   expect(findLockProblems(manifest, { packages })).toEqual([]);
 });
 

@@ -26,7 +26,7 @@ export function findLockProblems(manifest: Manifest, lock: Lock): string[] {
     if (resolved) problems.push(`${path} is bound to the address ${resolved}`);
     for (const [name, range] of Object.entries(optionalDependencies)) {
       const isLocked = lock.packages[`node_modules/${name}`] ?? lock.packages[`${path}/node_modules/${name}`];
-      // npm omits platform packages that a registry lacks, and then rejects its own lock file.
+      // npm omits platform packages that a registry lacks, and later rejects the resulting lock file.
       if (/^\d/.test(range) && !isLocked) problems.push(`${path} lacks its optional ${name}@${range}`);
     }
   }

@@ -31,7 +31,7 @@ test.each([
   expect(problemsOf(path, text)).toEqual([]);
 });
 
-test('an exception covers its folder or file, and one that nothing needs is a problem', () => {
+test('an exception covers its folder or file, and an unused exception is a problem', () => {
   const now = 'const now = Date.now();';
   expect(problemsOf('src/core/files/disk/a.ts', now, { 'src/core/files/disk/': 'real files' })).toEqual([]);
   expect(problemsOf('src/core/vault/a.ts', now, { 'src/core/vault/a.ts': 'keys' })).toEqual([]);

@@ -1,4 +1,7 @@
-/** Checks that the core takes time, timers and randomness from src/core/ports, so that tests and simulations can inject them. */
+/**
+ * Checks that the core gets time, timers and randomness only from src/core/ports, so that tests and simulations can
+ * inject them.
+ */
 import { readFiles } from './read-files.ts';
 import { reportProblems } from './report-problems.ts';
 
@@ -7,7 +10,7 @@ const ambient =
 
 const ports = 'src/core/ports/';
 
-/** Folders and files that use the platform directly, and why. */
+/** Folders and files that may use the platform directly, each with the reason. */
 const exceptions: Readonly<Record<string, string>> = {
   'src/core/files/disk/':
     'works on real files beside other processes: it compares times with theirs, and file names must differ',

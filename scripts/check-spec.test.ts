@@ -8,7 +8,7 @@ const spec = `# Spec
 `;
 const tests = (text: string) => new Map([['src/log.test.ts', text]]);
 
-test('a spec in which test names cite every rule, alone or with others, is fine', () => {
+test('a spec passes if test names cite every rule, alone or together with others', () => {
   expect(listRules(spec)).toEqual(['LOG1', 'LOG2']);
   expect(findSpecProblems(spec, tests(`test('[LOG1, LOG2] a log is dense', …)`))).toEqual([]);
   expect(findSpecProblems(spec, tests(`it("[LOG1] …");\ndescribe(\`[LOG2] …\`)`))).toEqual([]);

@@ -8,7 +8,7 @@ import { screenOf } from './terminal-screen.ts';
 
 const checkout = fileURLToPath(new URL('..', import.meta.url));
 const picture = join(checkout, 'docs', 'pictures', 'demo.svg');
-/** The same on every machine, because the recording shows it. */
+/** The folder of the demo. It is the same on every machine, because the recording shows it. */
 const folder = '/tmp/perdure-demo';
 const command = `perdure demo --in ${folder}`;
 

@@ -1,4 +1,4 @@
-/** Ends a check: one line when all is well, else every problem and exit code 1. */
+/** Prints the result of a check: one line if there is no problem, otherwise every problem, with exit code 1. */
 export function reportProblems(name: string, fine: string, problems: string[]): void {
   if (problems.length === 0) {
     console.log(`${name}: ${fine}`);

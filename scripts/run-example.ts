@@ -10,7 +10,7 @@ const [wanted] = process.argv.slice(2);
 const found = [...examples.keys()].find((file) => numberOf(file) === wanted?.padStart(2, '0'));
 
 if (found) {
-  // The sources are stripped and compiled once, not at every start.
+  // Caches the compiled sources, so that they are not compiled at every start.
   const env = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/perdure'), ...process.env };
   const args = ['--import', import.meta.resolve('./outlive-reader.ts'), found];
   process.exitCode = spawnSync(process.execPath, args, { stdio: 'inherit', env }).status ?? 1;

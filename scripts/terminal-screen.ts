@@ -1,4 +1,4 @@
-/** A part of a line that looks the same throughout. */
+/** A part of a line in one style. */
 export interface Run {
   readonly text: string;
   readonly column: number;
@@ -32,7 +32,7 @@ const runsOf = (cells: readonly (readonly [text: string, look: Look])[]): readon
   return runs.filter(({ text }) => text.trim() !== '');
 };
 
-/** The final screen of a terminal, line by line; overwritten text is gone. */
+/** The final screen of a terminal, line by line, without overwritten text. */
 export const screenOf = (output: string): readonly (readonly Run[])[] => {
   let look = plain;
   return output

@@ -34,7 +34,10 @@ const emptySide = (): Side => ({ operations: [], rounds: [] });
 /** Prepares a round and returns the work to time. */
 type Round = (side: Side) => () => Promise<void>;
 
-/** Alternates between ours and bare, so that noise affects both. The first rounds warm up and do not count. */
+/**
+ * Runs rounds of our store and of the bare loop alternately, so that noise affects both. The first rounds are a
+ * warm-up and are not measured.
+ */
 const takeTurns = async (rounds: number, ours: Round, bare: Round): Promise<Measured> => {
   const measured = { ours: emptySide(), bare: emptySide() };
   for (let round = -warmUpRounds; round < rounds; round++) {
@@ -48,7 +51,7 @@ const takeTurns = async (rounds: number, ours: Round, bare: Round): Promise<Meas
   return measured;
 };
 
-/** Our throughput as a percentage of the bare loop's: the median over the rounds. */
+/** Our throughput as a percentage of that of the bare loop: the median over the rounds. */
 const shareOf = ({ ours, bare }: Measured): number =>
   100 * median(ours.rounds.map((time, round) => bare.rounds[round]! / time));
 
@@ -85,7 +88,7 @@ const insertsInto = (loop: BareLoop, perRound: number, make: () => readonly Mess
   );
 };
 
-/** Also makes the rows during the timed operation. */
+/** A round of the bare loop that also prepares the rows within the measured time. */
 const makesInto = (loop: BareLoop, perRound: number, make: () => readonly MessageInput[]): Round => {
   const rows = new BareRows();
   const session = `ses_${randomUUID()}`;
@@ -97,8 +100,8 @@ const makesInto = (loop: BareLoop, perRound: number, make: () => readonly Messag
 const withoutTarget = ({ target: _, ...figure }: Figure): Figure => figure;
 
 /**
- * Our limits: the throughput that remains of the bare loop when it makes its rows, and when a thread makes them. The
- * thread keeps the event loop free.
+ * Upper bounds for our store: the throughput of the bare loop if it also prepares its rows, and if a thread prepares
+ * them. A thread keeps the event loop free.
  */
 const limits = async (
   name: string,
@@ -134,7 +137,7 @@ const serial = async (
   return [figureOf(name, measured, perRound), ...(await limits(name, perRound, rounds, against, make))];
 };
 
-/** Each session has its own writer, which appends one event after another. */
+/** Measures concurrent appends. Each session has its own writer, which appends one event after another. */
 export const atOnce = async (
   runtime: Runtime,
   { place, bare: bareLoop }: Against,

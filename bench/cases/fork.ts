@@ -41,7 +41,7 @@ const timesOf = async (runtime: Runtime, { session, turns }: History, times: num
   const plain = await runtime.sessions.open();
   const taken = { commit: [] as number[], middle: [] as number[], deep: [] as number[], deepMiddle: [] as number[] };
   for (let time = 0; time < times; time++) {
-    // Another turn each time, because users do not fork twice at the same point.
+    // Forks at a different turn each time, because users do not fork twice at the same point.
     const at = { turn: Math.floor(turns / 2) - (time % Math.min(40, turns / 4)) };
     taken.commit.push(await timeOf(() => plain.append({ role: 'user', content: 'One commit, to compare.' })));
     taken.middle.push(await timeOf(() => root.fork({ at })));
@@ -70,7 +70,7 @@ const places = {
   deepMiddle: `fork at the middle from depth ${depth}`,
 };
 
-/** The fork exists when the call returns, as durable as a commit. */
+/** Measures forks. A fork exists when the call returns, as durable as a commit. */
 export const fork: BenchCase = async (bench) => {
   const all: Forks[] = [];
   for (const count of bench.turns) {

@@ -8,7 +8,9 @@ const sessionCount = 100;
 const nanosPerMs = 1e6;
 const warmUpMs = 500;
 
-/** Subtracts nothing: an idle loop shows about the resolution, 1 ms. */
+/**
+ * The delay of the event loop during the work. Nothing is subtracted: an idle loop shows about the resolution, 1 ms.
+ */
 const delayDuring = async (work: () => Promise<unknown>) => {
   const histogram = monitorEventLoopDelay({ resolution: 1 });
   histogram.enable();

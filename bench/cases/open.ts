@@ -16,7 +16,7 @@ interface Opening {
   readonly context: number;
 }
 
-/** A new runtime has nothing cached. */
+/** Opens a session in a new runtime, which has nothing cached. */
 const openHere = async ({ library }: Bench, { place, session }: History): Promise<Opening> => {
   const start = performance.now();
   const runtime = await library.openRuntime({ store: place.address });
@@ -83,7 +83,7 @@ const figuresOf = (where: string, histories: readonly History[], openings: reado
   ];
 };
 
-/** From nothing to the next context of a model. */
+/** Measures the time from nothing to the next context of a model. */
 export const open: BenchCase = async (bench) => {
   const { histories, turns, quick, progress } = bench;
   const all: History[] = [];

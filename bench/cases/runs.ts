@@ -13,7 +13,7 @@ import { median, timeOf } from '../statistics.ts';
 
 const steps = 20;
 /**
- * The events that one of our steps writes: model call, its end, its message, tool call, its outcome, its message, its
+ * Number of events that one step writes: model call, its end, its message, tool call, its outcome, its message, its
  * commit.
  */
 const eventsPerStep = 7;
@@ -23,7 +23,7 @@ const usage = {
   outputTokens: { total: 5, text: 5, reasoning: 0 },
 };
 
-/** Answers at once: that many tool calls, then a text. */
+/** A model that answers immediately: this many tool calls, then a text. */
 const instantModel = () => {
   let answers = 0;
   return new MockLanguageModelV4({

@@ -28,7 +28,7 @@ const openWithState = async (
   return session;
 };
 
-/** Alternates each change with a message of as many bytes. */
+/** Measures commits, alternating each with a message of as many bytes. */
 const commitCost = async (runtime: Runtime, content: Content, shape: Shape, times: number): Promise<Figure> => {
   const { facts, factBytes } = shape;
   const session = await openWithState(runtime, content, shape);

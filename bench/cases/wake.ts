@@ -8,12 +8,15 @@ import { percentile } from '../statistics.ts';
 
 const follower = fileURLToPath(new URL('../follower.ts', import.meta.url));
 const nanosPerMs = 1e6;
-/** Long enough for everything to become idle again, and never in step with a poll. */
+/**
+ * Time between appends: long enough for everything to become idle again, and random, so that appends never coincide
+ * with polls.
+ */
 const idleMs = (): number => 20 + 40 * Math.random();
 
 /**
- * The time from an acknowledged append here to a follower in another process having the event. Both read the machine's
- * one monotonic clock.
+ * Measures the time from an acknowledged append in this process until a follower in another process has the event.
+ * Both read the same monotonic clock of the machine.
  */
 export const wake: BenchCase = async ({ engine, library, quick, progress }): Promise<readonly Figure[]> => {
   progress('wake-up');

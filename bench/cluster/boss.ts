@@ -4,7 +4,8 @@ import { type ConstructorOptions, PgBoss } from 'pg-boss';
 export const jobs = 'jobs';
 
 /**
- * Turns off everything that would only cost pg-boss time: scheduling, and supervision unless the caller enables it.
+ * Starts pg-boss without everything that would only cost it time: scheduling, and supervision unless the caller
+ * enables it.
  */
 export const startBoss = async (connectionString: string, options: ConstructorOptions = {}): Promise<PgBoss> => {
   const boss = new PgBoss({ connectionString, schedule: false, supervise: false, ...options });

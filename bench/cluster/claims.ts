@@ -14,9 +14,9 @@ const roundsPerVacuum = 10;
 
 /** A backlog to claim from, which is refilled after each claim. */
 interface Backlog {
-  /** Returns the duration. */
+  /** Claims one item and returns how long that took. */
   takeOne(): Promise<number>;
-  /** Autovacuum would do this too, but at unpredictable times. */
+  /** Vacuums the table. Autovacuum would do this too, but at unpredictable times. */
   vacuum(): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ const connect = async (place: Place): Promise<pg.Client> => {
   return client;
 };
 
-/** Enters sessions the way appends do. */
+/** Adds sessions to the queue as appends do. */
 const enter = `select perdure.enter_work($1, array_agg('ses_' || lpad(n::text, 26, '0')), array_agg(2::bigint),
     array_agg($2::text), array_agg(1::smallint))
   from generate_series(1, $3::integer) n`;
@@ -102,7 +102,7 @@ const kinds: readonly Kind[] = [
   { name: (count) => `fetch of pg-boss with ${count} jobs waiting`, open: jobsWaiting },
 ];
 
-/** Measures how long a claim takes with that many waiting; all contenders alternate. */
+/** Measures how long a claim takes with this many waiting sessions; all contenders alternate. */
 export const claims = async (bench: Bench): Promise<readonly Figure[]> => {
   const measured: { kind: Kind; size: number; backlog: Backlog; times: number[] }[] = [];
   for (const kind of kinds) {

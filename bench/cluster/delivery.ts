@@ -16,10 +16,10 @@ import { onStage, type Stage } from './stage.ts';
 
 const nanosPerMs = 1e6;
 const rate = { perSecond: 1e6, burst: 1e6 };
-/** By seq, when this process learned of the commit. */
+/** When this process was notified of each commit, by seq. */
 type Committed = Map<number, bigint>;
 
-/** Inserts what it receives, and notifies the listeners. */
+/** A writer that inserts the rows it receives and notifies the listeners. */
 const bareWriter = async (loop: BareLoop, client: pg.Client, committed: Committed) => {
   const rows = new BareRows();
   const app = new Hono();

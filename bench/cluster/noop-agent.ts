@@ -3,7 +3,7 @@ import type { Model } from '../../src/core/ports/model.ts';
 import type { Agent } from '../../src/index.ts';
 import type { Library } from '../library.ts';
 
-/** Answers at once: calls the tool, and ends when it has the result. */
+/** A model that answers immediately: it calls the tool, and ends when it has the result. */
 const noopModel: Model = {
   name: 'bench/noop',
   contextTokens: 100_000,

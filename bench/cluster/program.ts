@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** A separate process that receives requests and answers each when it is done. */
+/** A separate process that answers each request when its work is done. */
 export class Program<Asked extends object | string, Answer> {
   readonly #child: ChildProcess;
 
@@ -51,7 +51,7 @@ export class Program<Asked extends object | string, Answer> {
   }
 }
 
-/** The process's side: answers each request. */
+/** Used in the separate process: answers each request with the result of `work`. */
 export const answer = <Asked>(work: (asked: Asked) => unknown): void => {
   process.on('message', async (asked: Asked) => process.send!((await work(asked)) ?? 'done'));
   process.once('disconnect', () => process.exit());

@@ -27,7 +27,7 @@ const hold = async ({ runtime, library, place, data }: Stage) => {
   return { program, session };
 };
 
-/** Starts them one after another, so that each process claims the session made for it. */
+/** Starts the processes one after another, so that each claims the session made for it. */
 const holdAll = async (stage: Stage, count: number) => {
   const held = [];
   for (let at = 0; at < count; at++) held.push(await hold(stage));
@@ -41,7 +41,7 @@ const continuedAt = async (session: Session): Promise<number> => {
   return performance.now();
 };
 
-/** After a kill, other processes on the machine can see that the process is gone. */
+/** Measures the recovery after a kill, when other processes on the machine can see that the process is gone. */
 const afterKill = async (stage: Stage): Promise<readonly number[]> => {
   const held = await holdAll(stage, stage.quick ? 3 : 5);
   const rescuer = stage.runtime.worker({ concurrency: held.length });
@@ -59,8 +59,9 @@ const afterKill = async (stage: Stage): Promise<readonly number[]> => {
 };
 
 /**
- * A stopped process still exists but sends no heartbeats, so to others it is as dead as a lost machine. A rescuer
- * claims everything that is free, so each process gets its own database and its own phase within the lease.
+ * Measures the recovery after a process is stopped. It still exists but sends no heartbeats, so to others it is as
+ * dead as a lost machine. A rescuer claims everything that is free, so each process gets its own database and its own
+ * phase within the lease.
  */
 const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
   const { program, session } = await hold(stage);
@@ -78,7 +79,7 @@ const afterSilence = async (stage: Stage, phase: number): Promise<number> => {
   }
 };
 
-/** pg-boss at its fastest: supervised every second, and polled for work continuously. */
+/** Measures pg-boss at its fastest: supervised every second, and polled continuously for work. */
 const ofBoss = async ({ place }: Stage, count: number): Promise<readonly number[]> => {
   const supervision = { supervise: true, superviseIntervalSeconds: 1, monitorIntervalSeconds: 1 };
   const boss = await startBoss(place.address, supervision);

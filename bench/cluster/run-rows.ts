@@ -20,7 +20,10 @@ interface EventRow {
 /** The rows that a worker wrote for a run, one element for each transaction. */
 export type RunRows = readonly (readonly EventRow[])[];
 
-/** `xmin` tells which transaction wrote a row. The worker begins with the first event of the run. */
+/**
+ * Reads the rows of a run. `xmin` identifies the transaction that wrote a row. The first event of the run is the
+ * first that the worker writes.
+ */
 const readRun = `select *, xmin::text as transaction from perdure.events
   where workspace = 'local' and session = $1 and seq >= (
     select min(seq) from perdure.events where workspace = 'local' and session = $1 and type = 'run.started')
@@ -39,7 +42,7 @@ const text = `insert into bare_events
   select 'local', $1, * from unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[], $6::text[], $7::text[], $8::integer[],
     $9::text[], $10::bytea[], $11::smallint[], $12::bytea[], $13::bytea[])`;
 
-/** Inserts the same rows for another session, in as many transactions. */
+/** Inserts the same rows for another session, in the same number of transactions. */
 export const insertRun = async (pool: pg.Pool, session: string, run: RunRows): Promise<void> => {
   for (const rows of run) {
     const values = [

@@ -81,8 +81,8 @@ const compare = async (stage: Stage, agent: Agent): Promise<readonly Figure[]> =
 };
 
 /**
- * Compares waiting runs, worked on to the last, with pg-boss jobs that insert the rows of such a run in as many
- * transactions.
+ * Measures how fast workers complete all waiting runs, compared with pg-boss jobs that insert the rows of such a run
+ * in the same number of transactions.
  */
 export const throughput = (bench: Bench): Promise<readonly Figure[]> => {
   const agent = noopAgent(bench.library);

@@ -3,10 +3,15 @@ import { atOnce } from '../cases/append.ts';
 import type { Figure } from '../figure.ts';
 import { onStage } from './stage.ts';
 
-/** Enough that the beginning and end of a round, when only one side works, matter little. */
+/**
+ * Events per round. There are so many that the beginning and end of a round, when only one side works, matter little.
+ */
 const eventsPerRound = 896;
 
-/** Appends to that many sessions in one process, compared with the same rows in groups of the same size. */
+/**
+ * Measures appends to this many sessions in one process, compared with bare inserts of the same rows in groups of the
+ * same size.
+ */
 export const writers = (bench: Bench): Promise<readonly Figure[]> =>
   onStage(bench, {}, async ({ runtime, place, quick }) => {
     const bare = await place.openBare();

@@ -1,7 +1,7 @@
 export const engineNames = ['sqlite', 'postgres'] as const;
 export type EngineName = (typeof engineNames)[number];
 
-/** An event whose expensive parts were made beforehand. */
+/** An event whose expensive parts were prepared in advance. */
 export interface BareRow {
   readonly session: string;
   readonly seq: number;
@@ -11,9 +11,9 @@ export interface BareRow {
   readonly payload: Uint8Array;
 }
 
-/** The limit: nothing but the inserts, as durable as ours. */
+/** The upper bound for a store: only the inserts, as durable as ours. */
 export interface BareLoop {
-  /** Inserts in one transaction. */
+  /** Inserts the rows in one transaction. */
   insert(rows: readonly BareRow[]): Promise<void> | void;
   close(): Promise<void>;
 }
@@ -42,11 +42,12 @@ export interface Place {
   /** The bytes on disk that the library uses; no process may be writing. */
   bytes(): Promise<number>;
   /**
-   * Opens a table with the columns and indexes of our events, in another database. Ours must have been opened once.
+   * Opens a table with the columns and indexes of our events, in another database. Our store must have been opened
+   * once before.
    */
   openBare(): Promise<BareLoop>;
   openReads(ids: ReadIds): Promise<BareReads>;
-  /** Counts the appends to these sessions, one event at a time. */
+  /** Counts the appends to these sessions per transaction. Each append must have one event. */
   openGroupSizes(sessions: readonly string[]): Promise<GroupSizes>;
   /** The bare loop in a thread, for an engine that works inside our process and must not block its event loop. */
   openBehindThread?(): Promise<BareLoop>;

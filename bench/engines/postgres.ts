@@ -62,7 +62,7 @@ const openReads = async (url: string, { key, member, session }: ReadIds): Promis
   };
 };
 
-/** A row names the transaction that wrote it. */
+/** Measures the group sizes. Each row contains the id of the transaction that wrote it. */
 const openGroupSizes = async (url: string, sessions: readonly string[]): Promise<GroupSizes> => {
   const pool = new pg.Pool({ connectionString: url, options: '-c perdure.workspace=local' });
   const text = `select count(*)::float8 / nullif(count(distinct xmin::text), 0) as mean from perdure.events

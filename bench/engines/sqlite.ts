@@ -41,7 +41,8 @@ interface Replies {
 }
 
 /**
- * The writer thread answers each transaction with one message. These listeners receive the number of appends in it.
+ * Listeners that receive the number of appends in each transaction. The writer thread answers each transaction with
+ * one message.
  */
 const onAppended = new Set<(appends: number) => void>();
 const { on } = MessagePort.prototype;

@@ -4,7 +4,10 @@ import type { EngineName } from '../engines/engine.ts';
 export const systemNames = ['bare', 'perdure', 'mastra', 'langgraph', 'langgraph-delta'] as const;
 export type SystemName = (typeof systemNames)[number];
 
-/** `turn`: stored once, when the turn is over. `step`: everything is durable before the next step begins. */
+/**
+ * `turn`: the session is stored once, at the end of the turn. `step`: everything is durable before the next step
+ * begins.
+ */
 export type Mode = 'turn' | 'step';
 
 export type Turn = readonly MessageInput[];
@@ -27,12 +30,15 @@ export interface Contender {
   prepare(turn: Turn): () => Promise<unknown>;
   /** Forks the session at its end. */
   fork(): Promise<unknown>;
-  /** The durability settings that its connection reports, where it can be asked. */
+  /** The durability settings that its connection reports, if they can be queried. */
   durability(): Promise<string>;
   close(): Promise<void>;
 }
 
-/** The part to read from a newly opened session: the next context of a model, as a number of turns, or everything. */
+/**
+ * The part to read from a newly opened session: the next context of a model, given as a number of turns, or
+ * everything.
+ */
 export interface Wanted {
   readonly session: string;
   readonly what: 'context' | 'all';
@@ -41,7 +47,7 @@ export interface Wanted {
 
 /** A store opened without any cached data. */
 export interface Reader {
-  /** Returns the number of messages found. */
+  /** Reads the part and returns the number of messages found. */
   read(wanted: Wanted): Promise<number>;
   close(): Promise<void>;
 }
@@ -59,7 +65,7 @@ export interface Call {
   readonly output: unknown;
 }
 
-/** A turn independent of our form: the question, the calls, the answer. */
+/** A turn in a form that does not depend on any system: the question, the calls, the answer. */
 export interface Script {
   readonly question: string;
   readonly calls: readonly Call[];

@@ -6,5 +6,5 @@ export const sqliteDurability = async (ask: (pragma: string) => unknown): Promis
   return `${mode}, synchronous=${levels[Number(await ask('synchronous'))]}`;
 };
 
-/** No client changes these settings for its connections. */
+/** The settings of the server. No client changes them for its connections. */
 export const postgresDurability = 'fsync=on, synchronous_commit=on';

@@ -16,7 +16,7 @@ export const engineTitles: Record<EngineName, string> = { sqlite: 'SQLite', post
 
 export const windowTurns = 40;
 
-/** Explains why all ratios jump at once; each entry is a line under the plot. */
+/** Explains why all ratios jump at the same turn; each entry is a line under the plot. */
 export const stopNote = [
   'A ring on a dotted line: this system was stopped there, its time or room used up.',
   'Until then its writes keep the disk of SQLite busy for all systems, which pulls every ratio towards 1; later ratios say more.',
@@ -70,8 +70,8 @@ const turnFigures = (findings: Findings): readonly Result[] =>
     const [ours, bare] = [findings.find('sqlite', 'perdure', mode), findings.find('sqlite', 'bare', mode)];
     if (!ours || !bare) return [];
     const turns = ours.times.length;
-    // Systems that write much were stopped by then (see `stopNote`). Both sides alternated, so noise affects both
-    // medians.
+    // Systems that write much were stopped before these turns (see `stopNote`). Both sides alternated, so noise
+    // affects both medians.
     const half = ({ times }: Measured) => median(times.slice(turns / 2, turns));
     const detail = `${show(half(ours), 'ms')} against ${show(half(bare), 'ms')}, medians of the second half of the session`;
     return [
@@ -79,7 +79,7 @@ const turnFigures = (findings: Findings): readonly Result[] =>
     ];
   });
 
-/** How many times as long theirs took as ours. */
+/** How many times as long the other system took as ours. */
 const faster = (
   name: string,
   ours: number | undefined,

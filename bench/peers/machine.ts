@@ -17,7 +17,7 @@ const read = (path: string): string | undefined => {
   }
 };
 
-/** As far as Linux reports it; a disk model does not identify a machine. */
+/** The disks, as far as Linux reports them. A disk model does not identify a machine. */
 const disks = (): string => {
   const kinds = new Set<string>();
   try {

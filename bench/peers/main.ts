@@ -35,7 +35,7 @@ const readOptions = () => {
     turns,
     systems: pick('system', values.systems, systemNames),
     engines: pick('engine', values.engine, engineNames),
-    // Only a complete run may write the published results.
+    // Only a complete benchmark may overwrite the published results.
     out: values.out ?? (values.quick || values.turns || values.systems || values.engine ? undefined : results),
   };
 };

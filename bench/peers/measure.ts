@@ -50,7 +50,7 @@ const modesOf: Record<SystemName, readonly Mode[]> = {
 /** Whether the system can read a part of the session as context; otherwise its context is everything. */
 const hasContext = (system: SystemName): boolean => !system.startsWith('langgraph');
 const isOurs = ({ system }: Measured): boolean => system === 'perdure';
-/** The other systems wait until this one's writes are on disk. */
+/** Whether the system writes much. The other systems wait until its writes are on disk. */
 const isHeavy = ({ system }: Measured): boolean => system.startsWith('langgraph');
 
 interface Contest {
@@ -90,7 +90,7 @@ const whyStopped = async ({ measured, site }: Contest, { maxMs, maxBytes }: Plan
   return (await site.grossBytes()) > maxBytes ? `${(maxBytes / 1e9).toFixed(1)} GB were used up` : undefined;
 };
 
-/** A few turns of each system in rotation, so that noise affects all. */
+/** Writes a few turns with each system in rotation, so that noise affects all. */
 const writeTurns = async (contests: readonly Contest[], plan: Plan): Promise<void> => {
   const light = contests.filter(({ measured }) => !isHeavy(measured));
   const heavy = contests.filter(({ measured }) => isHeavy(measured));
@@ -165,7 +165,7 @@ const measureResumes = async (contests: readonly Contest[], plan: Plan): Promise
       const wanted = { what, contextTurns, session: writer.session };
       const resumed = await resume({ ...settingOf(measured, site, plan), ...wanted }).catch(() => undefined);
       if (!resumed) continue;
-      // The other systems are asked for as many turns as our context holds.
+      // The other systems must read as many turns as our context holds.
       if (isOurs(measured) && what === 'context') contextTurns = Math.round(resumed.messages / eventsPerTurn);
       found[at]!.push(resumed);
     }

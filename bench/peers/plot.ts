@@ -39,7 +39,7 @@ const scale =
   (value: number): number =>
     from + ((Math.log(value) - Math.log(low)) / (Math.log(high) - Math.log(low))) * (to - from);
 
-/** Pushes labels apart, downwards from the top, and back up where they run out of room. */
+/** Moves overlapping labels apart, downwards from the top, and back up if they would pass the bottom. */
 const spread = (wished: readonly number[], bottom: number): readonly number[] => {
   const places: number[] = [];
   for (const y of wished) places.push(Math.max(y, (places.at(-1) ?? Number.NEGATIVE_INFINITY) + labelHeight));

@@ -95,7 +95,7 @@ const rowsOf = (findings: Findings, engine: EngineName) =>
 const againstOurs = (theirs: number | undefined, ours: number | undefined): string =>
   theirs === undefined ? '-' : `${times(theirs / (ours ?? Number.NaN))} (${show(theirs, 'ms')})`;
 
-/** Everything, where a system has no smaller context. */
+/** The measured time to read the next context, or everything if the system has no smaller context. */
 const nextOf = ({ context, all }: Measured): Resumed | undefined => context ?? all;
 
 const openedTable = (findings: Findings, engine: EngineName): string => {

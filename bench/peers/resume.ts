@@ -10,13 +10,13 @@ export interface Resuming extends Setting, Wanted {
   readonly system: SystemName;
 }
 
-/** From nothing to the messages, in ms. */
+/** Times from nothing to the messages, in ms. */
 export interface Resumed {
-  /** From the start of the process. */
+  /** Measured from the start of the process. */
   readonly processMs: number;
-  /** In a process with loaded modules: the store is opened again, with nothing cached. */
+  /** Measured in a process with loaded modules, where the store is opened again with nothing cached. */
   readonly storeMs: number;
-  /** On a store that was opened a while ago. */
+  /** Measured on a store that was opened earlier. */
   readonly sessionMs: number;
   readonly messages: number;
 }

@@ -8,9 +8,9 @@ import { fileOf } from './contender.ts';
 /** A new database for one system. */
 export interface Site {
   readonly address: string;
-  /** The size on disk, including what is still in a write-ahead log. */
+  /** The size on disk, including the write-ahead log. */
   grossBytes(): Promise<number>;
-  /** The size on disk after the write-ahead log was moved; no process may be writing. */
+  /** The size on disk after the write-ahead log was merged into the database. No process may be writing. */
   netBytes(): Promise<number>;
   remove(): Promise<void>;
 }

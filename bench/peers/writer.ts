@@ -59,7 +59,7 @@ const end = async (child: ChildProcess): Promise<void> => {
   child.kill('SIGKILL');
 };
 
-/** The answer that has `key`. Gives up on a process that fails, ends or stays silent. */
+/** Waits for the answer that has `key`. Rejects if the process fails, ends or sends nothing for too long. */
 const answerOf = async <Key extends string>(
   child: ChildProcess,
   key: Key,

@@ -21,7 +21,7 @@ const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${tex
 
 const commonTitle = 'Options of most commands';
 
-/** The note for a command that does not take all common options. */
+/** The note for a command that does not accept all common options. */
 const leftOf = (command: Command): string => {
   if (!command.backingOptions) return '';
   const names = Object.keys(commonOptionsOf(command)).map((name) => code(`--${name}`));

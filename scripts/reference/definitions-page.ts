@@ -18,7 +18,7 @@ import { type Member, readAlias } from './read-interface.ts';
 const source = (file: string): string => readFileSync(file, 'utf8');
 const choice = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(' | ');
 
-/** Replaces type names of the sources with text that says more to a reader. */
+/** Replaces type names of the source code with text that is clearer to a reader. */
 const plainNames: readonly (readonly [name: RegExp, text: string])[] = [
   [/StandardSchemaV1\.InferOutput<Schema>/g, 'Input'],
   [/ContextWith<SecretName>/g, 'ToolContext'],
@@ -188,7 +188,7 @@ const places = new Map(
   definitions.flatMap(({ type, title }) => (type ? [[type, `#${anchorOf(title)}`] as const] : [])),
 );
 
-/** Where this page and the configuration page document each type, by name. */
+/** The page section that documents each type, by type name, for this page and the configuration page. */
 export const toldTypes: ReadonlyMap<string, string> = new Map([
   ...[...places].map(([type, anchor]) => [type, `${page}${anchor}`] as const),
   ...Object.entries(elsewhere),

@@ -10,7 +10,7 @@ const codes = Object.keys(errorCatalog).sort() as (keyof typeof errorCatalog)[];
 const statusFor = (code: ErrorCode | 'DEFECT'): number => (code === 'DEFECT' ? 500 : statusOf[code]);
 const exitFor = (code: ErrorCode | 'DEFECT'): number => exitCodes[code === 'DEFECT' ? 'defect' : exitClassOf[code]];
 
-/** Guides that say more about an error than what to do now. */
+/** Guides with more information about an error than its remedy. */
 const guides: Partial<Record<ErrorCode | 'DEFECT', string>> = {
   EVENT_DAMAGED: '[Back up, move, upgrade](../guides/back-up.md#after-a-restore)',
   STORE_CORRUPT: '[Back up, move, upgrade](../guides/back-up.md)',

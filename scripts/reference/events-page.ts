@@ -29,7 +29,7 @@ const headerTexts: Readonly<Record<keyof typeof eventHeader.shape, string>> = {
   actor: 'Who caused the event: `system`, `member:…`, `agent:…`, `tool:…`, `importer:…`, or `outside`.',
 };
 
-/** The widest type that fits into a table. */
+/** Maximum width of a type in a table. */
 const maxTypeChars = 64;
 
 interface Field {
@@ -47,7 +47,10 @@ const fieldsOf = (shape: z.ZodRawShape, texts: Readonly<Record<string, string>>)
     about: texts[name] ?? '',
   }));
 
-/** Of a union, the fields of all its members: those that only some have are optional. */
+/**
+ * The fields of a payload. For a union, these are the fields of all its members, and those that only some members
+ * have are optional.
+ */
 const shapeOf = (payload: z.ZodObject | z.ZodDiscriminatedUnion<readonly z.ZodObject[]>): z.ZodRawShape => {
   if ('shape' in payload) return payload.shape;
   const shapes = payload.options.map(({ shape }) => shape as Readonly<Record<string, z.ZodType>>);

@@ -154,7 +154,9 @@ const row = ({ title, verbs }: Handle, { name, signature, isMethod, about }: Han
   return [code(signature), `${about}${typesOf(signature)}`, isMethod ? roleOf(verbs, name) : ''];
 };
 
-/** The runtime's own members come first, and replace a member's of the same name. */
+/**
+ * The members of a handle. Members of the runtime are listed first, and replace inherited members of the same name.
+ */
 const membersOf = ({ interfaces }: Handle): readonly HandleMember[] => {
   const all = interfaces.flatMap(([file, name]) => readHandle(readFileSync(file, 'utf8'), name));
   return all.filter(({ name }, at) => all.findIndex((each) => each.name === name) === at);

@@ -7,7 +7,7 @@ export interface HandleMember {
   readonly signature: string;
   readonly isMethod: boolean;
   readonly about: string;
-  /** The heading that it stands under, where the interface has any. */
+  /** The heading above the member, if the interface has headings. */
   readonly topic?: string | undefined;
 }
 
@@ -15,7 +15,9 @@ const topicForm = /\n? {2}\/\/ (.+)\n\n/y;
 
 const memberForm = /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(readonly )?(\w+)([\s\S]*?);\n(?=\n? {2}[\w/]|\})/y;
 
-/** Simplifies a signature for readers: optional parameters drop `| undefined`, return types keep it. */
+/**
+ * Simplifies a signature for readers: `| undefined` is removed from optional parameters, but not from return types.
+ */
 const plainSignature = (text: string): string =>
   text
     .replace(/\breadonly /g, '')

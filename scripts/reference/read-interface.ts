@@ -8,7 +8,8 @@ export interface Member {
 }
 
 /**
- * Deeper code is indented further. So a member ends where the next member, its comment or the interface's end follows.
+ * Matches a member. Code inside a member is indented further, so a member ends at the next member, its comment, or
+ * the end of the interface.
  */
 const memberForm =
   /(?: {2}\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)? {2}(?:readonly )?(\w+)(\??)(: |\()([\s\S]*?);\n(?= {2}[\w/]|\})/y;
@@ -21,7 +22,7 @@ export const plainComment = (comment: string): string =>
 
 const asFunction = (rest: string): string => `(${rest}`.replace(/^(\([\s\S]*\)): /, '$1 => ');
 
-/** The type on one line, as people write it. */
+/** Returns the type on one line, as a person would write it. */
 const plainType = (type: string): string =>
   type
     .replace(/\breadonly /g, '')

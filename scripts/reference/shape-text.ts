@@ -26,7 +26,7 @@ const fits = (line: string, room: number): boolean => line.length <= room && !li
 /** Whether a union takes several lines. */
 const isTallUnion = (text: string): boolean => text.startsWith('| ');
 
-/** The example of an id shows its prefix: `ses_…`. */
+/** The text for a string. An id is shown by its example, which contains its prefix: `ses_…`. */
 const stringText = ({ examples = [] }: Schema): string => {
   const prefix = /^([a-z]{3,4}_)[0-9a-z]{26}$/.exec(String(examples[0]))?.[1];
   return prefix ? `${prefix}…` : 'string';

@@ -11,7 +11,7 @@ const components = new Components();
  */
 export const schemaOf = (type: z.ZodType): Schema => components.of(type, 'output') as Schema;
 
-/** Shapes that have a better place elsewhere. */
+/** Shapes that another page documents. */
 const elsewhere: Readonly<Record<string, string>> = { Event: 'events.md', Problem: 'openapi.md#failures' };
 
 /** All shapes that pages have named so far, sorted by name. */
@@ -35,7 +35,7 @@ export const shapeLines = (schema: Schema): readonly string[] => {
 
 const maxInlineChars = 80;
 
-/** `Answer: Session`, or another short shape beside the title; a longer shape goes below it. */
+/** A title and a shape: a short shape is beside the title, as in `Answer: Session`, and a longer one below it. */
 export const titledShape = (title: string, schema: Schema): readonly string[] => {
   if (schema.$ref) return [`${title}: ${namesIn(schema).map(linkOf).join()}.`];
   const text = shapeText(schema);

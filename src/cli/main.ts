@@ -8,7 +8,7 @@ import { readHiddenLine } from './terminal/hidden-line.ts';
 import { programName } from './terminal/program-name.ts';
 import { terminalOf } from './terminal/terminal.ts';
 
-/** Another `perdure` that outlives this process and its terminal. */
+/** Starts another `perdure` process, which outlives this process and its terminal. */
 const startDetached = (
   args: readonly string[],
   options: { readonly folder: string; readonly env: Readonly<Record<string, string | undefined>> },
@@ -48,7 +48,7 @@ const world: World = {
   }),
   startDetached,
   call: (argv, differing) => runCli({ ...world, ...differing, argv }),
-  // Loaded on demand, so that help and version answer at once.
+  // Loaded on demand, so that help and version answer immediately.
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
 };
 
@@ -63,7 +63,7 @@ const fail = async (error: unknown): Promise<never> => end(await report(world, e
 process.on('uncaughtException', (error) => void strayError(error).then(fail));
 // The event loop is empty but no exit code was set. Without this, the process would exit as if it had succeeded.
 process.once('beforeExit', () => void fail(unfinished()));
-// The same applies when other code ends the process.
+// The same applies when other code ends the process during a command.
 process.once('exit', () => {
   const fault = isOver ? undefined : endedByOthers();
   if (fault) process.exitCode = reportAtOnce(world, fault);

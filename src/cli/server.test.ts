@@ -19,7 +19,7 @@ const newFolder = async (): Promise<string> => {
   return folder;
 };
 
-/** Runs the same command on a store and on its server. */
+/** Starts a store and a server on it, to run the same command on both. */
 const start = async (options: Partial<RuntimeOptions> = {}, working?: { readonly hasWorker: boolean }) => {
   const store = `sqlite:${newSqliteFile()}`;
   const { server, keys, runtime } = await startTestServer({}, { ...options, store }, working);
@@ -66,7 +66,7 @@ test('[CLIENT8, CLI7] changes through a server are stored, and every reading com
   await done('pause', id);
   await done('resume', id);
   await done('members', 'add', 'ann', '--role', 'viewer');
-  // A server finds a session by any of its names, as a store does.
+  // A server finds a session by its id or a part of it, as a store does.
   for (const named of [id, '-', id.slice(-6), id.slice(4, -1), id.slice(0, -2)]) {
     const summaries = [await afar(['show', named, '--json']), await here(['show', named, '--json'])];
     expect(summaries.map(({ out }) => JSON.parse(out).summary.id)).toEqual([id, id]);
@@ -172,7 +172,7 @@ test('[CLIR10] waiting for a run that no worker claims prints a note that says h
   expect(one.text().match(/no worker/g)).toHaveLength(1);
 }, 60_000);
 
-test('[CLIR10, CLIR20] detaching from an input that no worker claims says that it waits, and so does a retry', async () => {
+test('[CLIR10, CLIR20] detaching from an input that no worker claims prints that it waits, and so does a retry', async () => {
   const { afar, runtime } = await start({}, { hasWorker: false });
   const err = recorder(Number.POSITIVE_INFINITY);
   let leave: ((how: 'interrupt' | 'leave') => void) | undefined;
@@ -252,7 +252,7 @@ test('[CLIENT8] Ctrl-C leaves the run to the server, and a second Ctrl-C cancels
   expect(await attached).toMatchObject({ code: 3 });
 }, 60_000);
 
-test('[CLIENT8] a chat works over a server, line by line', async () => {
+test('[CLIENT8] a chat over a server processes its input line by line', async () => {
   const { afar } = await start();
   const person = () => personAt(Readable.from(['Hello\n', 'And again\n', '/pause\n']), new PassThrough() as never);
   const chat = await afar(['chat'], { person });

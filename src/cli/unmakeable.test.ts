@@ -7,7 +7,7 @@ import type { Session } from '../core/runtime/session.ts';
 import { newMemoryDatabase } from '../testing/memory-database.ts';
 import { copyHere } from './files/copy-here.ts';
 
-test.runIf(existsSync('/proc/self'))('[CLI1] a folder that cannot be created is reported at once', async () => {
+test.runIf(existsSync('/proc/self'))('[CLI1] a folder that cannot be created is reported immediately', async () => {
   const database = newMemoryDatabase();
   const id = (await callCliOn(database, ['open'])).out.trim();
   const columns = Number.POSITIVE_INFINITY;
@@ -52,7 +52,7 @@ test('[CLI1] a file in place of a folder is named in the error', async () => {
 
 const columns = Number.POSITIVE_INFINITY;
 
-/** A file, a folder, a link to nothing and one to itself. */
+/** A file, a folder, a link to a missing target, and a link to itself. */
 const obstacles = () => {
   const folder = mkdtempSync(join(tmpdir(), 'perdure-obstacles-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

@@ -18,7 +18,7 @@ export const queryText = (query: Query = {}): string => {
   return given.size > 0 ? `?${given}` : '';
 };
 
-/** Formats a point as query parameters spell it: `seq:N` or `turn:N`. */
+/** Formats a point as a query parameter: `seq:N` or `turn:N`. */
 export const pointText = (point: Point | undefined): string | undefined =>
   point && ('seq' in point ? `seq:${point.seq}` : `turn:${point.turn}`);
 
@@ -42,7 +42,10 @@ export const parseServer = (url: string): string => {
   return parsed.href.replace(/\/+$/, '');
 };
 
-/** The key goes into a header, so control characters must not pass. The error must not repeat the key. */
+/**
+ * Validates an API key. Control characters are refused, because the key is sent in a header. The error must not
+ * repeat the key.
+ */
 export const parseKey = (key: string): string => {
   const token = typeof key === 'string' ? key.trim() : '';
   if (/^pdk_[\x21-\x7e]{1,500}$/.test(token)) return token;

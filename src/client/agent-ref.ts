@@ -1,6 +1,9 @@
 import { PerdureError } from '../schema/error.ts';
 
-/** An agent that the server knows. A name alone means its newest version; the result of `defineAgent` also fits. */
+/**
+ * An agent that is registered at the server. A bare name means its newest version; the result of `defineAgent` is
+ * accepted too.
+ */
 export type AgentRef = string | { readonly name: string; readonly version?: number | undefined };
 
 export const agentRef = (agent: AgentRef): { readonly name: string; readonly version?: number | undefined } => {

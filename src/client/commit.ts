@@ -35,8 +35,8 @@ const send = async (
 };
 
 /**
- * Sends a patch as it is. A function runs on the state read here and is sent as the resulting patch; it runs again
- * when the state has changed meanwhile.
+ * Commits to a session on a server. A patch is sent unchanged. A function is applied to the current state, and the
+ * resulting patch is sent; if the state has changed in the meantime, the function runs again.
  */
 export const commitAfar = async (
   transport: Transport,

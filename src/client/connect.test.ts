@@ -216,7 +216,7 @@ test('[CLIENT2] a client of a server can manage secrets and webhooks', async () 
   await expect(webhooks.test(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
 }, 60_000);
 
-test("[CLIENT1] verbs that need the store's process or machine fail with advice, and invalid addresses and keys are rejected", async () => {
+test('[CLIENT1] verbs that only work where the store is fail with advice, and invalid addresses and keys are rejected', async () => {
   const key = 'pdk_local.key.secret';
   const client = connect({ url: 'http://127.0.0.1:9', key });
   const open = client.sessions.open({ files: { from: '.' } });
@@ -311,7 +311,7 @@ test('[CLIENT4] a client can follow a session, its commits, a run and the worksp
   await expect(run.waitForEnd({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 }, 60_000);
 
-/** A fetch that breaks every run stream after one event. */
+/** A `fetch` that breaks the connection of every run stream after one event. */
 const breaking = () => {
   let connections = 0;
   const breakingFetch: typeof fetch = async (...request) => {
@@ -337,7 +337,7 @@ const breaking = () => {
   return { fetch: breakingFetch, connections: () => connections };
 };
 
-test('[CLIENT4, RUN22] a run and an input that joined it are read to their end despite broken connections, and a reader past the end returns at once', async () => {
+test('[CLIENT4, RUN22] a run and an input that joined it are read to their end despite broken connections, and a reader that starts after the end returns immediately', async () => {
   const { server, keys, runtime } = await startTestServer({}, {}, { hasWorker: false });
   const broken = breaking();
   const client = connect({ url: server.url, key: keys.member, fetch: broken.fetch });
@@ -357,7 +357,7 @@ test('[CLIENT4, RUN22] a run and an input that joined it are read to their end d
   expect(broken.connections()).toBeGreaterThan(10);
 }, 60_000);
 
-test('[CLIENT4, RUN31, RUN32] a stream of a run gives each part of the log once and no piece twice over any break', async () => {
+test('[CLIENT4, RUN31, RUN32] the stream of a run yields each logged part once and repeats no piece, wherever the connection breaks', async () => {
   const { server, keys, runtime } = await startTestServer();
   const broken = breaking();
   const client = connect({ url: server.url, key: keys.member, fetch: broken.fetch });

@@ -41,7 +41,7 @@ async function* changesAfar(
   }
 }
 
-/** Sends no request until a verb is called. */
+/** Creates a client. No request is sent until a verb is called. */
 export const connect = (options: ConnectOptions): Client => {
   const transport = transportTo(options);
   return {

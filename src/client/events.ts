@@ -24,11 +24,11 @@ export const dataOf = <T>({ data }: Frame): T => {
   }
 };
 
-/** Returns undefined for a frame that is not part of the log. */
+/** Parses the event in a frame. Returns undefined for a frame that carries no event of the log, such as a preview. */
 export const eventIn = (frame: Frame): SessionEvent | undefined =>
   frame.id === undefined ? undefined : dataOf<SessionEvent>(frame);
 
-/** Yields a session's events as they are written, until the signal aborts. */
+/** Yields a session's events as they are written, until the abort signal fires. */
 export async function* followEvents(
   transport: Transport,
   session: string,
@@ -40,7 +40,7 @@ export async function* followEvents(
   }
 }
 
-/** Yields the events that exist now, page by page. */
+/** Yields the events that exist at the time of the call, page by page. */
 async function* pagesOfEvents(
   transport: Transport,
   session: string,
@@ -72,7 +72,7 @@ export const readEvents = (
   );
 };
 
-/** Ends the reader without an error when the signal aborts. */
+/** Passes on the items of a reader. When the signal aborts, it ends without an error. */
 async function* untilAborted<T>(
   steps: AsyncGenerator<T, void, void>,
   signal: AbortSignal,

@@ -10,12 +10,12 @@ import type { Transport } from './transport.ts';
 export interface FollowOptions {
   readonly query?: Query;
   readonly signal?: AbortSignal | undefined;
-  /** After this much silence the connection counts as dead. The server sends a beat every 15 s. */
+  /** After this long without a byte, the connection is treated as dead. The server sends a heartbeat every 15 s. */
   readonly silentMs?: number | undefined;
 }
 
 const usualSilentMs = 60_000;
-/** Fits the largest payload of a log with every character escaped. */
+/** Enough for the largest payload of an event with every character escaped. */
 const maxFrameChars = 128 * 1024 * 1024;
 
 async function* framesOf(response: Response, silentMs: number): AsyncGenerator<Frame, void, void> {
@@ -43,8 +43,8 @@ const problemOf = (data: string): Error => {
 };
 
 /**
- * Returns the error that ends following: a refusal, a damaged log or a malformed stream. Every other error is a
- * broken connection, which is reopened.
+ * Returns the error if it must end the stream: a refusal, a damaged log or a malformed stream. Returns undefined for
+ * a broken connection, which is reopened.
  */
 const endOf = (error: unknown): PerdureError | undefined => {
   if (error instanceof RangeError) return unavailable(`unexpected answer from the server: ${error.message}`);

@@ -19,7 +19,7 @@ const lineText = fc
   .string({ unit: 'grapheme', maxLength: 12 })
   .filter((text) => !/[\r\n\0]/.test(text) && !text.startsWith('\ufeff'));
 
-/** A frame as bytes on the wire, with a comment before it, and the frame that parsing must return. */
+/** A generated frame: its bytes on the wire, after a comment, and the frame that the parser must return. */
 const written = fc
   .record({
     comment: fc.option(lineText, { nil: undefined }),
@@ -45,7 +45,7 @@ const written = fc
     frame: { id, event: event ?? 'message', data: data.join('\n') },
   }));
 
-test('[CLIENT3] frames parse the same however their bytes are split, with any line ending, comment and Unicode text', () => {
+test('[CLIENT3] frames are parsed identically wherever their bytes are split, with any line ending, comment and Unicode text', () => {
   fc.assert(
     fc.property(fc.array(written, { maxLength: 5 }), fc.array(fc.nat(), { maxLength: 30 }), (all, places) => {
       const bytes = bytesOf(all.map(({ text }) => text).join(''));
@@ -55,7 +55,7 @@ test('[CLIENT3] frames parse the same however their bytes are split, with any li
   );
 });
 
-test('[CLIENT3] splitting a stream at any single byte gives the same frames', () => {
+test('[CLIENT3] splitting a stream at any single byte yields the same frames', () => {
   const bytes = bytesOf(
     ': open\n\nid: 7\r\nevent: message.appended\r\ndata: {"text":"grüß 🌍"}\r\n\r\ndata:a\rdata: b\r\r',
   );
@@ -68,7 +68,7 @@ test('[CLIENT3] splitting a stream at any single byte gives the same frames', ()
   expect(parse([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(whole);
 });
 
-test('[CLIENT3] an incomplete frame is not returned, and neither is an id without data', () => {
+test('[CLIENT3] the parser returns neither an incomplete frame nor an id without data', () => {
   expect(parse([bytesOf('id: 1\ndata: half')])).toEqual([]);
   expect(parse([bytesOf('id: 1\n\ndata: whole\n\n')])).toEqual([{ id: undefined, event: 'message', data: 'whole' }]);
 });

@@ -7,7 +7,7 @@ export interface Frame {
   readonly data: string;
 }
 
-/** Reads frames out of bytes as they come, however they are cut. */
+/** Parses frames from chunks of bytes, which may be split anywhere. */
 export class FrameParser {
   readonly #decoder = new TextDecoder();
   readonly #parser: EventSourceParser;
@@ -34,7 +34,10 @@ export class FrameParser {
     return frames;
   }
 
-  /** Ends every line in a line feed, because the parser holds a frame that ends in a carriage return back until the next byte. */
+  /**
+   * Converts every line ending to a line feed. After a carriage return, the underlying parser would wait for the next
+   * byte before it returns the frame.
+   */
   #endLines(text: string): string {
     if (text === '') return text;
     const start = this.#isAfterReturn && text.startsWith('\n') ? 1 : 0;

@@ -12,7 +12,7 @@ const id = 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a' as never;
 
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
-/** A server that answers by the given handler and records its requests. */
+/** Starts a server that answers with the given handler and records its requests. */
 const startServer = async (handle: Handler) => {
   const asked: { readonly to: string; readonly headers: IncomingMessage['headers'] }[] = [];
   const server = createServer((request, response) => {
@@ -54,7 +54,7 @@ const seqsOf = async (events: AsyncIterable<{ readonly seq: number }>, upTo: num
   return seqs;
 };
 
-test('[CLIENT5] reads and requests with an idempotency key are retried after a break or 502, 503 or 504, always with the same key', async () => {
+test('[CLIENT5] reads and requests with an idempotency key are retried after a broken connection or a 502, 503 or 504, always with the same key', async () => {
   const { client, asked } = await startServer((request, response, count) => {
     if (count === 1) return request.socket.destroy();
     if (count <= 4) return response.writeHead([502, 503, 504][count - 2]!, { 'content-type': 'text/html' }).end('no');
@@ -67,7 +67,7 @@ test('[CLIENT5] reads and requests with an idempotency key are retried after a b
   expect(new Set(asked.map(({ headers }) => headers['idempotency-key'])).size).toBe(2);
 });
 
-test('[CLIENT5, KEY5] a retry sends the original body, even if the caller has changed the object meanwhile', async () => {
+test('[CLIENT5, KEY5] a retry sends the original body, even if the caller has modified the object since', async () => {
   const bodies: string[] = [];
   const output = { v: 1 };
   const bytes = Buffer.from('one');
@@ -137,7 +137,7 @@ test('[CLIENT5, CLIENT12] updates and removals are retried under one idempotency
   expect(new Set(keys).size).toBe(7);
 });
 
-test('[CLIENT5] a problem of the server itself is not retried, but a busy server is retried after Retry-After', async () => {
+test('[CLIENT5] an internal error of the server is not retried, but a rate-limited request is retried after Retry-After', async () => {
   const { client, asked } = await startServer((_, response, count) => {
     if (count === 1) return problem(response, 503, 'VAULT_LOCKED');
     if (count === 2) return problem(response, 429, 'RATE_LIMITED', { 'retry-after': '1' });
@@ -155,7 +155,7 @@ test('[CLIENT5] a problem of the server itself is not retried, but a busy server
   expect(asked).toHaveLength(3);
 });
 
-test('[CLIENT13] a streamed body is sent once, even when the server was too busy to read it', async () => {
+test('[CLIENT13] a streamed body is sent once, even if the server refused it as too busy before reading it', async () => {
   const { client, asked } = await startServer((_, response) =>
     problem(response, 429, 'RATE_LIMITED', { 'retry-after': '0' }),
   );
@@ -166,7 +166,7 @@ test('[CLIENT13] a streamed body is sent once, even when the server was too busy
   expect(asked).toHaveLength(1);
 });
 
-test('[CLIENT5] a retry waits for the answer of a first attempt that is still under way', async () => {
+test('[CLIENT5] a retry whose first attempt is still in progress waits and gets its answer', async () => {
   const { client, asked } = await startServer((request, response, count) => {
     if (count === 1) return request.socket.destroy();
     if (count <= 3) return problem(response, 409, 'KEY_IN_USE');
@@ -179,7 +179,7 @@ test('[CLIENT5] a retry waits for the answer of a first attempt that is still un
   expect(other.asked).toHaveLength(1);
 });
 
-test('[CLIENT6] the key is sent to its own server only, and redirects are not followed', async () => {
+test('[CLIENT6] the API key is sent only to the configured server, and redirects are not followed', async () => {
   const elsewhere = await startServer((_, response) => json(response, { sessions: [] }));
   const { client, session } = await startServer((_, response) =>
     response.writeHead(307, { location: `${elsewhere.url}/v1/sessions` }).end(),
@@ -191,7 +191,7 @@ test('[CLIENT6] the key is sent to its own server only, and redirects are not fo
   expect(elsewhere.asked).toEqual([]);
 });
 
-test('[CLIENT6] an answer that is not from Perdure is reported at once', async () => {
+test('[CLIENT6] an answer that is not from Perdure is reported without a retry', async () => {
   const { client, session, asked } = await startServer((request, response) => {
     const isJson = request.url?.includes('/usage');
     response.writeHead(200, { 'content-type': isJson ? 'application/json' : 'text/html' }).end('<h1>Welcome</h1>');
@@ -208,7 +208,7 @@ test('[CLIENT6] an answer that is not from Perdure is reported at once', async (
   expect(asked).toHaveLength(5);
 });
 
-/** Writes without end, as fast as the client reads. */
+/** Writes the piece again and again, as fast as the client reads, and never ends. */
 const flood = (response: ServerResponse, type: string, piece: Buffer): void => {
   response.writeHead(200, { 'content-type': type });
   const go = (): void => {
@@ -282,7 +282,7 @@ test('[CLIENT11] a stream reconnects when the server falls silent', async () => 
   expect(asked[2]?.headers['last-event-id']).toBe('2');
 });
 
-test('[CLIENT6] a name that would lead to another route is rejected before any request', async () => {
+test('[CLIENT6] a name that would change the route of a request, such as `..`, is rejected before any request', async () => {
   const { asked, client, session } = await startServer((_, response) => json(response, {}));
   const invalid = { code: 'INVALID_INPUT' };
   await expect(session.cancel('..' as never)).rejects.toMatchObject(invalid);

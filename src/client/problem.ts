@@ -8,7 +8,7 @@ export interface Failure {
   readonly waitMs?: number | undefined;
 }
 
-/** Codes of temporary conditions that the server reports. */
+/** Error codes of temporary conditions, after which a retry may succeed. */
 const passingCodes: ReadonlySet<ErrorCode> = new Set([
   'STORE_BUSY',
   'STORE_UNAVAILABLE',
@@ -30,7 +30,9 @@ export interface Problem {
   readonly request?: string | undefined;
 }
 
-/** Rebuilds the error that the server threw. A code unknown here, such as DEFECT, becomes SERVER_FAILED. */
+/**
+ * Rebuilds the error that the server reported. A code unknown to this client, such as DEFECT, becomes SERVER_FAILED.
+ */
 export const errorOf = ({ code, detail, details = {}, request }: Problem): PerdureError => {
   const known = errorCodes.find((each) => each === code);
   const message = detail ?? `the server failed with ${code}`;

@@ -18,7 +18,7 @@ export const readBounded = async (response: Response, maxBytes: number): Promise
   return whole;
 };
 
-/** Uses a reader, because not every browser can iterate over a stream. */
+/** Yields the chunks of a body. It uses a reader, because not every browser can iterate over a stream. */
 export async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array, void, void> {
   const reader = body?.getReader();
   if (!reader) return;

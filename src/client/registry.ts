@@ -30,7 +30,8 @@ export const membersAfar = (transport: Transport): Members => ({
 });
 
 /**
- * No server keeps a token or another secret that is shown once. Requests that create one are therefore never retried.
+ * API keys on a server. The server does not store the token that a request creates, so such a request is never
+ * retried.
  */
 export const keysAfar = (transport: Transport): Keys => ({
   create: (request = {}) => transport.json('/v1/keys', { method: 'POST', body: request }),

@@ -13,7 +13,7 @@ import { freshKey, type Transport } from './transport.ts';
 
 type Standing = RunResult<Json> | RunUnderWay;
 
-/** Whether this event may change the standing of a run. */
+/** Whether this event may change the status of a run. */
 const mayChange = ({ type }: SessionEvent): boolean => /^(?:run|child|session)\./.test(type);
 
 async function* eventsOfRun(
@@ -29,7 +29,10 @@ async function* eventsOfRun(
   }
 }
 
-/** Drops what was already yielded, because a new connection replays the message in progress from its beginning. */
+/**
+ * Filters out the pieces that were already yielded. They arrive again, because a new connection replays the current
+ * message from its beginning.
+ */
 class UnseenPieces {
   #message: string | undefined;
   readonly #ends = new Map<AnswerPiece['type'], number>();
@@ -66,7 +69,7 @@ export const runAfar = (transport: Transport, session: SessionId, id: RunId): Ru
   const look = (signal?: AbortSignal): Promise<Standing> =>
     transport.json<Standing>(at, { isPatient: signal !== undefined, signal });
 
-  /** Reads the run again after every event that may have changed it. */
+  /** Waits until the run has the wanted status. The run is read again after every event that may have changed it. */
   const waitUntil = async <Wanted extends Standing>(
     isWanted: (standing: Standing) => standing is Wanted,
     given?: AbortSignal,

@@ -26,11 +26,11 @@ export interface ClientSession<Own = Record<string, unknown>, Output = unknown>
   extends Omit<Session<Own, Output>, 'bind' | 'fork' | 'replay'> {
   bind<A extends Agent = Agent>(agent: A | AgentRef): Promise<ClientSessionOf<A>>;
   fork(options?: Parameters<Session['fork']>[0]): Promise<ClientSession<Own, Output>>;
-  /** Takes a model by its name only. */
+  /** Accepts a model only by its name. */
   replay(options: Omit<ReplayOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<Replay>;
 }
 
-/** A session of an agent, which the server holds: only its types are needed here. */
+/** A session of an agent that runs on the server. The client needs only the types of the agent, not its code. */
 export type ClientSessionOf<A extends Agent> = ClientSession<OwnOf<A>, OutputOf<A>>;
 
 const namedModel = (model: unknown): unknown => {

@@ -19,11 +19,14 @@ export interface ClientOpenOptions<A extends Agent = Agent> extends Omit<OpenOpt
 }
 
 export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'> {
-  /** `open<typeof agent>({ agent: 'NAME' })` has the types of an agent without its code; so has `open({ agent })` with it. */
+  /**
+   * To type the session, pass the agent itself, `open({ agent })`, or only its type, `open<typeof agent>({ agent:
+   * 'NAME' })`.
+   */
   open<A extends Agent = Agent>(options?: ClientOpenOptions<A>): Promise<ClientSessionOf<A>>;
-  /** `get<typeof agent>(id)` has the types of the agent that the session is bound to. */
+  /** `get<typeof agent>(id)` types the session like the agent that it is bound to. */
   get<A extends Agent = Agent>(id: string): Promise<ClientSessionOf<A>>;
-  /** The server sets the limits. */
+  /** Imports a bundle. The server sets the limits on its size. */
   import(bundle: AsyncIterable<Uint8Array>, options?: Pick<ImportOptions, 'signal'>): Promise<Imported>;
 }
 

@@ -8,7 +8,7 @@ import { retryDelayMs } from './retry-delay.ts';
 export interface ConnectOptions {
   /** Address of the server, such as http://127.0.0.1:4730. */
   readonly url: string;
-  /** API key of a member; `perdure keys create` makes one. */
+  /** API key of a member, created by `perdure keys create`. */
   readonly key: string;
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
@@ -17,30 +17,30 @@ export interface ConnectOptions {
 export interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
-  /** Sent as JSON. */
+  /** Request body, sent as JSON. */
   readonly body?: unknown;
-  /** Sent unchanged. */
+  /** Request body, sent unchanged. */
   readonly content?: Uint8Array | string | AsyncIterable<Uint8Array> | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The server applies requests with the same key once, so that a retry is safe. */
+  /** The server performs requests with the same key only once, so a retry is safe. */
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Retries without a limit on attempts, for as long as the failure is temporary. */
+  /** Retries for as long as the failure is temporary, without a limit on the number of attempts. */
   readonly isPatient?: boolean;
 }
 
-/** Sends requests with the key, and to one server only. */
+/** Sends requests with the API key to one server. */
 export interface Transport {
   /** Returns the parsed JSON of the answer. */
   json<T>(path: string, asked?: Asked): Promise<T>;
   /** Returns the parsed JSON and the ETag of the answer. */
   tagged<T>(path: string, asked?: Asked): Promise<{ readonly value: T; readonly tag: string | undefined }>;
-  /** For requests without an answer body. */
+  /** Sends a request whose answer has no body. */
   done(path: string, asked: Asked): Promise<void>;
   bytes(path: string, asked?: Asked): Promise<Uint8Array>;
   /** Yields bytes of any total size as they arrive. */
   chunks(path: string, asked?: Asked): AsyncGenerator<Uint8Array, void, void>;
-  /** Opens a stream of events and returns its response, unread. */
+  /** Opens a stream of events and returns the response without reading its body. */
   events(path: string, asked?: Asked): Promise<Response>;
 }
 
@@ -74,7 +74,7 @@ const streamOf = (chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   });
 };
 
-/** Copies the content now, so that a retry sends the same bytes even if the caller changes the object meanwhile. */
+/** Copies the content now, so that a retry sends the same bytes even if the caller modifies the object later. */
 const withFixedContent = ({ body, content, ...asked }: Asked): Asked => {
   if (body !== undefined) {
     const headers = { 'content-type': 'application/json', ...asked.headers };
@@ -94,7 +94,7 @@ const contentOf = ({ content }: Asked): RequestInit & { readonly duplex?: 'half'
 /** The error that TLS reports when the server speaks plain HTTP. */
 const notTls = /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG)$/;
 
-/** Describes why no answer, or only a part of one, arrived. */
+/** Returns the error for an answer that did not arrive, or arrived only in part. */
 const connectionError = (server: string, cause: unknown): PerdureError => {
   const { message, cause: inner } = cause instanceof Error ? cause : new Error(String(cause));
   const code = (inner as { code?: unknown } | undefined)?.code;
@@ -128,13 +128,16 @@ const mayRepeat = (
   return isPassing || (attempt > 1 && isPerdureError(error, 'KEY_IN_USE')); // the first attempt may be under way
 };
 
-/** Updates and removals return no secret, so they always carry a key and can be retried. */
+/**
+ * Adds an idempotency key to updates and removals, so that they can be retried. Their answers contain no secret, so
+ * the server can store them.
+ */
 const withKey = (asked: Asked): Asked => {
   if (asked.method !== 'PATCH' && asked.method !== 'DELETE') return asked;
   return { ...asked, idempotencyKey: asked.idempotencyKey ?? freshKey() };
 };
 
-/** Adds that the outcome is unknown, for a change whose answer did not arrive. */
+/** If the answer to a change did not arrive, adds to the error that the outcome is unknown. */
 const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
   method !== 'GET' && isPerdureError(error, 'SERVER_UNAVAILABLE') && error.cause !== undefined
     ? unavailable(`${error.message} Whether the change was made is unknown: look before repeating it.`, error)
@@ -142,7 +145,7 @@ const withOutcome = (error: unknown, { method = 'GET' }: Asked): unknown =>
 
 const apiPath = '/v1';
 
-/** All paths of the API already begin with `/v1`, so the address must not end with it. */
+/** Adds advice when the address of the server ends with `/v1`: all paths of the API already begin with it. */
 const withAdvice = (error: unknown, server: string): unknown =>
   isPerdureError(error, 'ROUTE_NOT_FOUND') && server.endsWith(apiPath)
     ? new PerdureError(error.code, `there is nothing at ${server}: leave ${apiPath} out of the server address`, {

@@ -20,7 +20,9 @@ async function* commitsAfter(
   }
 }
 
-/** Yields every matching commit as it is written. The call itself fixes the starting point, not the first step. */
+/**
+ * Yields every matching commit as it is written, starting from the time of this call, even if iteration begins later.
+ */
 export const watchCommits = (
   transport: Transport,
   session: string,
@@ -29,6 +31,6 @@ export const watchCommits = (
   if (filter.path !== undefined) parseInput('the filter', PathPattern, filter.path);
   const now = async () => (await transport.json<{ readonly seq: number }>(session)).seq;
   const start = after === undefined ? now() : Promise.resolve(after);
-  start.catch(() => undefined); // the first step reports it, if there is one
+  start.catch(() => undefined); // the error is reported when iteration begins
   return abortableGenerator(filter.signal, (signal) => commitsAfter(transport, session, start, { ...filter, signal }));
 };

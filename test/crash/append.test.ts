@@ -9,8 +9,8 @@ import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
 const kills = Number(process.env.PERDURE_KILLS);
 
 /**
- * Kills mostly in the middle of appends, whatever the machine's speed. Every eighth kill hits while the store opens
- * after the previous kill.
+ * Kills the process, mostly in the middle of appends, whatever the machine's speed. Every eighth kill happens while
+ * the store opens after the previous kill.
  */
 const killSoon = async (appender: Appender, round: number): Promise<void> => {
   if (round % 8 === 0) {

@@ -9,7 +9,7 @@ export interface Appender {
   readonly reports: readonly Report[];
   /** Resolves after `count` more reports of this kind. Rejects when the process ends by itself. */
   next(kind: Report['kind'], count?: number): Promise<void>;
-  /** Sends SIGKILL; returns once all output of the process has been read. */
+  /** Sends SIGKILL, and resolves once all output of the process has been read. */
   kill(): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ interface Waiting {
 
 const program = fileURLToPath(new URL('./appender.ts', import.meta.url));
 
-/** Ignores a last line that the kill cut short. */
+/** Reads the lines of a child's output. Ignores a last line that the kill cut short. */
 const readLines = (child: ChildProcess, onLine: (line: string) => void): void => {
   let rest = '';
   child.stdio[reportFd]!.on('data', (chunk) => {

@@ -1,5 +1,5 @@
 /**
- * A process that appends as fast as it can, to several sessions at once, until it is killed. It reports every
+ * A process that appends to several sessions concurrently, as fast as it can, until it is killed. It reports every
  * acknowledgement before it continues with that session. Arguments: the store's address, the round, and `outages` if
  * the database may become unavailable.
  */
@@ -61,7 +61,7 @@ const ready = async (session: Session): Promise<Session> => {
   return session;
 };
 
-/** Does one random thing to a session, and returns the session to continue with. */
+/** Performs one random operation on a session, and returns the session to continue with. */
 const doSomething = async (session: Session): Promise<Session> => {
   const dice = Math.random();
   if (dice < 0.88) await appendMessages(session);

@@ -41,7 +41,8 @@ async function* readUpTo(store: Store, key: SessionKey, after: number, upTo: num
 }
 
 /**
- * The event that a session's own events follow: none, or the parent's event, which the parent's audit has checked.
+ * Returns the event that precedes a session's own events: none, or an event of its parent, which the audit of the
+ * parent has checked.
  */
 const startOf = async (store: Store, head: Head) => {
   if (!head.parent) return { seq: 0, hash: genesisHash };
@@ -105,8 +106,8 @@ const auditSession = async (
 };
 
 /**
- * Turns, forks and rewinds open and settle their calls within one append. So an open call at the head means a partial
- * append.
+ * Checks the fold at the head. Each append of this test opens and settles its calls, so an open call at the head
+ * means that an append landed only in part.
  */
 const auditFold = async (store: Store, key: SessionKey): Promise<void> => {
   const { openCalls } = await foldsOf(store).head(key);

@@ -15,7 +15,7 @@ import { newStorePlace, type StoreKind, storeKinds } from '../support/stores/sto
 import type { FilesPlace, FilesWork } from './files-process.ts';
 import { filesOfVersion, fill, fillingAgent, openFilling } from './filling-agent.ts';
 
-/** Per store. The test kills in two situations, so each store sees twice as many. */
+/** Number of kills per store and situation. The test kills in two situations. */
 const kills = Math.max(10, Number(process.env.PERDURE_KILLS) / 4);
 const workspace = WorkspaceId.parse('local');
 const entry = fileURLToPath(new URL('./files-process.ts', import.meta.url));
@@ -72,7 +72,7 @@ const begin = async (kind: StoreKind, undo: Undo) => {
     return { child, isReady: once(child, 'message') };
   };
   let next = start();
-  /** Works in a process that started up in advance. */
+  /** Runs the work in a process that was started in advance. */
   const work = async (given: FilesWork): Promise<void> => {
     const { child, isReady } = next;
     next = start();
@@ -94,7 +94,7 @@ const finishRun = async (runtime: Runtime, session: Session): Promise<void> => {
   expect({ type, payload }).toMatchObject({ type: 'run.ended', payload: { status: 'succeeded' } });
 };
 
-/** How much of a version reached the store. */
+/** Returns how much of a version reached the store. */
 const storedOf = async (store: RuntimeStore, session: Session, version: string) => {
   if ((await session.files.list()).some(({ path }) => path === `only-${version}`)) return 'recorded';
   const hashes = filesOfVersion(version).map(({ text }) => hashOf(Buffer.from(text)));
@@ -103,7 +103,7 @@ const storedOf = async (store: RuntimeStore, session: Session, version: string) 
   return there < hashes.length ? 'a part' : 'all of it';
 };
 
-/** How much of a restore was done. Also checks that every file is whole. */
+/** Returns how much of a restore was done. Also checks that every file is whole. */
 const restoredOf = (folder: string, from: Listing, to: Listing) => {
   const now = Object.entries(listed(folder)).filter(([path]) => !path.startsWith('.perdure'));
   for (const [path, what] of now) if (!what.startsWith('folder')) expect([from[path], to[path]], path).toContain(what);

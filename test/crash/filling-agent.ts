@@ -31,7 +31,8 @@ export const fill = (folder: string, version: string): void => {
 };
 
 /**
- * The call `fill` runs `fillIt`. Before the call `look`, the runtime restores the worktree to the files in the log.
+ * An agent with two tools. `fill` runs `fillIt`. Before `look` is called, the runtime restores the worktree to the
+ * files in the log.
  */
 export const fillingAgent = (fillIt: (folder: string) => void): Agent =>
   defineAgent({

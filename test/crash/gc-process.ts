@@ -26,14 +26,17 @@ export type GcReport = { readonly ready: true } | { readonly removed: number } |
 const sendReport = (report: GcReport) => process.send!(report);
 const upTo = (limit: number): number => Math.floor(Math.random() * limit);
 
-/** Draws from few contents, so that blobs become garbage and are then needed again. */
+/** Chooses from a few contents, so that blobs become garbage and are then needed again. */
 const someFiles = (): readonly NewBlob[] => {
   const first = upTo(300);
   const numbers = Array.from({ length: 5 + upTo(120) }, (_, at) => first + at);
   return filesOf(Object.fromEntries(numbers.map((n) => [`${n % 7}/${n}`, `content ${n}`])));
 };
 
-/** Leaves everything already in the log in place and puts only the new content and its folders. */
+/**
+ * Adds one file to a tree. Uploads only the new content and its folders, and relies on the blobs that the log already
+ * names.
+ */
 const withOneMore = async (store: RuntimeStore, { workspace }: SessionKey, tree: string) => {
   const content = contentOf(`more ${upTo(50)}`);
   const entry = { kind: 'file', mode: 0o644, size: content.bytes.length, hash: content.hash } as const;

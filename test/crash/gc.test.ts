@@ -13,7 +13,10 @@ import type { GcReport, GcTask } from './gc-process.ts';
 
 const kills = Math.max(20, Number(process.env.PERDURE_KILLS) / 2);
 const entry = fileURLToPath(new URL('./gc-process.ts', import.meta.url));
-/** A collection reads its whole workspace. Starting new workspaces keeps later rounds as fast as earlier ones. */
+/**
+ * A collection reads its whole workspace, so a new workspace every few rounds keeps later rounds as fast as earlier
+ * ones.
+ */
 const roundsPerWorkspace = 5;
 /** More than a collection removes in one batch. */
 const garbageBlobs = 1200;
@@ -89,7 +92,7 @@ test.for(storeKinds)(
       for (const end = kill + roundsPerWorkspace; kill < end; kill++) {
         ids.push(...(await round(workspace, scoped, kill % 4 > 0)));
       }
-      // A killed process's last writes may land after this collection; the next one finds them.
+      // The last writes of a killed process may land after this collection; the next one finds them.
       const collect = async (): Promise<number> => {
         await age(place, kind === 'sqlite');
         const { garbage, removed, young } = await scoped.gc();

@@ -43,7 +43,7 @@ const messageAt = (text: string, mark: string, place: number, count: number): Me
     : { role: 'tool', content: [{ type: 'tool-result', ...call, outcome: 'ok', output: text }] };
 };
 
-/** A question, calls with their results, and an answer. Complete, they leave no call open. */
+/** A question, calls with their results, and an answer. All messages together leave no call open. */
 export const messagesOf = ({ mark, sizes }: MarkedAppend): readonly MessageInput[] =>
   sizes.map((size, place) =>
     messageAt(`~${mark}:${place + 1}/${sizes.length}~${fill(mark, place, size)}`, mark, place, sizes.length),

@@ -8,12 +8,14 @@ import { startProxy } from '../support/postgres/postgres-proxy.ts';
 import { newStorePlace, type StoreKind } from '../support/stores/stores.ts';
 import { reportFd } from './report.ts';
 
-/** Longer than an appender works on before the store reports that the database is unavailable. */
+/** Longer than the time that an appender continues before the store reports that the database is unavailable. */
 const quietMs = 5000;
 const folder = tmpdir();
 const anyPlan = (address: string) => JSON.stringify({ address, data: folder, folder, deaths: { ses_other: {} } });
 
-/** Starts a program, sends the program's pid whenever it makes progress, and waits to be killed. */
+/**
+ * A program that starts another program, sends that program's pid whenever it makes progress, and waits to be killed.
+ */
 const parent = `
   const { fork } = require('node:child_process');
   const [program, ...args] = process.argv.slice(1);

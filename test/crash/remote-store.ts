@@ -6,7 +6,7 @@ import type { StoreReply, StoreRequest } from './store-process.ts';
 
 /** A store in a separate process. */
 export interface RemoteStore {
-  /** Sends all appends at once, so that they may share a transaction. */
+  /** Sends all appends at the same time, so that they may share a transaction. */
   append(...appends: readonly AppendRequest[]): Promise<readonly AppendOutcome[]>;
   /** Repeats the append until it no longer lands. */
   insist(append: AppendRequest): Promise<readonly AppendOutcome[]>;

@@ -19,8 +19,8 @@ export type Acknowledged = Extract<Report, { kind: 'acknowledged' }>;
 export const isAcknowledged = (report: Report): report is Acknowledged => report.kind === 'acknowledged';
 
 /**
- * A pipe beside stdin, stdout and stderr. Only reports go there, and writes block, so a report is out when the call
- * returns.
+ * A pipe in addition to stdin, stdout and stderr. It carries only reports, and writes to it block, so a report is
+ * sent when the call returns.
  */
 export const reportFd = 3;
 

@@ -1,7 +1,6 @@
 /**
- * A process that works on several runs at once. Each run stops where its plan says, as if the process had died there.
- * When all have stopped, the process kills itself.
- * Argument: the plan as JSON.
+ * A process that works on several runs concurrently. Each run stops where its plan says, as if the process had died
+ * there. When all have stopped, the process kills itself. Argument: the plan as JSON.
  */
 import '../support/end-with-parent.ts';
 import { openRuntime } from '../../src/index.ts';
@@ -32,7 +31,7 @@ const dieWhenAllAreDone = (): void => {
 
 const never = new Promise<never>(() => undefined);
 
-/** Blocks all further work for the session, now and later. */
+/** Blocks all work for the session from now on. */
 const die = (session: SessionId): Promise<never> => {
   if (!dead.has(session)) note(folder, session, 'died', 'here');
   dead.add(session);

@@ -10,7 +10,9 @@ import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 import { crashAgent, crashFree, doneIn } from './run-agent.ts';
 import type { CrashPlan, Death } from './run-worker.ts';
 
-/** Killing a worker is cheap compared to killing a process that appends as fast as it can. */
+/**
+ * Number of planned deaths. Killing a worker is cheap compared to killing a process that appends as fast as it can.
+ */
 const deaths = 2 * Number(process.env.PERDURE_KILLS);
 const runsAtOnce = 12;
 const places = ['before', 'after'] as const;
@@ -99,7 +101,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       places.map((place) => ({ at, place })),
     );
     const inTools = tools.flatMap((tool) => places.map((place) => ({ tool, place })));
-    /** Two workers die. The second may already find the run past its planned death. */
+    /** Plans the deaths of two workers. When the second one starts, the run may already be past its planned death. */
     const anyTwo = (): readonly Death[] => {
       const first = points[randomInt(points.length)]!;
       const later = points.filter(({ at }) => at > first.at);

@@ -5,7 +5,7 @@ import { createOnlyDatabase, type PostgresServer, startPostgres } from '../suppo
 import { startAppender } from './appender-process.ts';
 import { checkAfterCrash, checkWhole, figuresOf, newTrial } from './trial.ts';
 
-/** Three server kills for forty process kills, twenty-five for five hundred. */
+/** Number of kills of the server: 3 for 40 kills of a process, 25 for 500. */
 const kills = Math.max(3, Math.round(Number(process.env.PERDURE_KILLS) / 20));
 
 let server: PostgresServer;

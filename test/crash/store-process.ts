@@ -13,7 +13,7 @@ export type StoreReply = { readonly id: number } & (
   | { readonly failed: string }
 );
 
-/** More than any test waits for. */
+/** Limit of repeated appends; more than any test waits for. */
 const mostAppends = 3000;
 
 const insist = async (store: Store, append: AppendRequest): Promise<readonly AppendOutcome[]> => {

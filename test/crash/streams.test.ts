@@ -46,7 +46,7 @@ const expectAllSeen = (all: readonly SseReader[]): void => {
   expect(connections).toBeGreaterThan(isSoak ? 2 * readers : readers);
 };
 
-test('[HTTP8] readers that come and go, 500 in the soak, see every event once and in order, without unbounded server memory', async () => {
+test('[HTTP8] readers that connect and disconnect, 500 in the soak, see every event once and in order, without unbounded server memory', async () => {
   const server = await ServerProcess.start();
   await server.append('warm-up', 'warm-up');
   const before = { resident: server.residentBytes(), used: await server.usedBytes() };

@@ -9,12 +9,12 @@ import { auditStore, foldsOf, type Ledger, newLedger } from './audit.ts';
 import { repeatLast } from './repeat-last.ts';
 import { type Acknowledged, isAcknowledged, type Report } from './report.ts';
 
-/** One database that goes through many crashes. */
+/** One database that survives many crashes. */
 export interface Trial {
   readonly address: string;
   readonly ledger: Ledger;
   readonly acknowledged: Acknowledged[];
-  /** Appends that a client had to repeat because the crash came before they landed. */
+  /** Number of appends that a client had to repeat because the crash happened before they landed. */
   cutOff: number;
 }
 
@@ -47,7 +47,10 @@ export const checkAfterCrash = async (trial: Trial, reports: readonly Report[]):
 
 const withoutSnapshots = (store: Store): Store => overrideStore(store, { snapshot: async () => undefined });
 
-/** Limited, because folding whole logs is slow. Newer sessions include older ones in their lineage. */
+/**
+ * Maximum number of sessions to fold, because folding whole logs is slow. Newer sessions include older ones in their
+ * lineage.
+ */
 const foldedSessions = 50;
 
 const checkFolds = async (store: Store, sessions: readonly SessionId[]): Promise<void> => {

@@ -46,7 +46,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     for (const cleanup of cleanups.reverse()) await cleanup();
   });
 
-  test('[ST1, ST4] processes that create the same new database at once can all write to it', async () => {
+  test('[ST1, ST4] processes that create the same new database concurrently can all write to it', async () => {
     const keys = processes.map(() => newKey());
     await Promise.all(processes.map((each, i) => each.append(requestOf(keys[i]!, opened(), { creates: {} }))));
     for (const key of keys) expect(await expectSound(store, key)).toHaveLength(1);
@@ -81,7 +81,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(new Set(events.slice(1).map(textOf)).size).toBe(300);
   });
 
-  test('[KEY1] a key that two processes use at once lands once, and both receive its place', async () => {
+  test('[KEY1] when two processes append with one key at the same time, one append lands, and both receive its seq', async () => {
     const key = newKey();
     await openSession(store, key);
     for (let head = 1; head <= 40; head++) {
@@ -93,7 +93,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(await expectSound(store, key)).toHaveLength(41);
   });
 
-  test('[WR1] a run that slept while another process claimed its session is fenced when it wakes up', async () => {
+  test('[WR1] a run writer that slept while another process claimed its session is fenced when it wakes up', async () => {
     const [sleeper, claimer] = processes as [RemoteStore, RemoteStore];
     const key = newKey();
     await openSession(store, key);
@@ -108,7 +108,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(await expectSound(store, key)).toHaveLength(4);
   });
 
-  test('[WR1] a run stopped anywhere in its appends lands nothing after another process claims the session', async () => {
+  test('[WR1] a run writer that is stopped anywhere in an append lands nothing after another process claims the session', async () => {
     const [zombie, claimer] = processes as [RemoteStore, RemoteStore];
     for (let round = 1; round <= 15; round++) {
       const key = newKey();

@@ -7,17 +7,20 @@ import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 import { type HostileRequest, hostileRequests } from './hostile-requests.ts';
 import { storeImage } from './store-image.ts';
 
-/** `closed` is acceptable too: the server ended the connection, so the client does not wait. */
+/**
+ * The status of an answer, `closed` if the server ended the connection, or `hangs`. `closed` is acceptable too,
+ * because the client does not wait.
+ */
 export type Outcome = number | 'closed' | 'hangs';
 
 export interface BesiegedServer extends TestServer {
   readonly routes: readonly SampleRoute[];
-  /** The path of a session that has something of everything that can be changed. */
+  /** Path of a session that has at least one of everything that can be changed. */
   readonly session: string;
   readonly openStreams: () => number;
   requestsFor(route: SampleRoute): readonly HostileRequest[];
   send(request: HostileRequest): Promise<Outcome>;
-  /** Fails if anything was written since the start, failed internally, or caused a warning. */
+  /** Fails if anything was written since the start, or if an internal error or a warning occurred. */
   expectUntouched(): Promise<void>;
 }
 
@@ -25,7 +28,7 @@ const patienceMs = 10_000;
 
 const outcomeOf = (port: number, agent: Agent, { method, target, headers, body }: HostileRequest): Promise<Outcome> =>
   new Promise((resolve) => {
-    // Node sends DELETE and the like without a length unless the header is set.
+    // Node sends requests such as DELETE without a length unless the header is set.
     const length = body !== undefined && { 'content-length': String(Buffer.byteLength(body)) };
     const asked = httpRequest({
       host: '127.0.0.1',
@@ -44,7 +47,7 @@ const outcomeOf = (port: number, agent: Agent, { method, target, headers, body }
     let answer: Outcome = 'closed';
     asked.on('response', (response: IncomingMessage) => {
       answer = response.statusCode!;
-      // A stream never ends, so the status line is enough.
+      // An event stream never ends, so only its status is read.
       if (response.headers['content-type'] === 'text/event-stream') asked.destroy();
       response.resume();
       response.on('close', () => end(answer));

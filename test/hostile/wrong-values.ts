@@ -22,7 +22,7 @@ export interface Schema {
   readonly maximum?: number;
 }
 
-/** JSON text as sent, because JSON.stringify cannot produce some of it. */
+/** A wrong value as JSON text, because JSON.stringify cannot produce some of them. */
 export interface Wrong {
   readonly what: string;
   readonly json: string;

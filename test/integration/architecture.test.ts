@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { listImports } from '../../scripts/check-imports.ts';
 import { readFiles } from '../../scripts/read-files.ts';
 
-/** The walks through the code that ARCHITECTURE.md describes: numbered lists of a file and a name in it. */
+/** One step of a walk through the code in ARCHITECTURE.md: a file and a name declared in it. */
 interface WalkStep {
   readonly file: string;
   readonly name: string;
@@ -63,7 +63,7 @@ const declares = (file: string, name: string): boolean =>
   );
 
 describe('[DOC7] the walks of ARCHITECTURE.md', () => {
-  test('are the four walks and what lies behind them', () => {
+  test('are the four walks through the code and the walks behind them', () => {
     expect(walks.map(([first]) => first?.file)).toEqual([
       'src/core/runtime/session.ts',
       'src/stores/sqlite/sqlite-store.ts',
@@ -81,25 +81,28 @@ describe('[DOC7] the walks of ARCHITECTURE.md', () => {
     expect(declares(file, name)).toBe(true);
   });
 
-  test.each(walks.map((walk) => [walk[0]!.file, walk] as const))('from %s lead down only', (_, walk) => {
-    for (const [index, { file }] of walk.entries()) {
-      const above = walk.slice(0, index).map((each) => each.file);
-      const reached = reach(file);
-      expect(above.filter((each) => reached.has(each))).toEqual([]);
-      const isStarted = above.some((each) => reach(each).has(file) || startsThread(each, file));
-      expect(index === 0 || isStarted ? undefined : `no file above imports ${file}`).toBeUndefined();
-    }
-  });
+  test.each(walks.map((walk) => [walk[0]!.file, walk] as const))(
+    'starting at %s go only from importing to imported files',
+    (_, walk) => {
+      for (const [index, { file }] of walk.entries()) {
+        const above = walk.slice(0, index).map((each) => each.file);
+        const reached = reach(file);
+        expect(above.filter((each) => reached.has(each))).toEqual([]);
+        const isStarted = above.some((each) => reach(each).has(file) || startsThread(each, file));
+        expect(index === 0 || isStarted ? undefined : `no file above imports ${file}`).toBeUndefined();
+      }
+    },
+  );
 });
 
-/** A thread is started by its URL, so no import leads to it. */
+/** Whether a file starts another one as a thread. A thread is started by its URL, so no import leads to it. */
 const startsThread = (from: string, file: string): boolean =>
   from === 'src/stores/sqlite/sqlite-store.ts' && reach('src/stores/sqlite/thread/thread.ts').has(file);
 
 describe('[DOC7] the rooms of ARCHITECTURE.md', () => {
   const rooms = listRooms(architecture);
 
-  test('are all folders of src with sources, each itself or under its parent', () => {
+  test('include every folder of src that has sources, itself or through its parent', () => {
     const folders = new Set(
       [...sources.keys()].map((path) => `${posix.dirname(path)}/`).filter((each) => each !== 'src/'),
     );

@@ -48,7 +48,7 @@ for (const [name, older] of [
   ['an older Node', () => olderNode(root)],
   ['a Node called v12', () => renamedNode(root)],
 ] as const) {
-  test(`[CLI2] started by ${name}, it restarts with the project's Node and passes on arguments and exit code`, async () => {
+  test(`[CLI2] started by ${name}, the command restarts with the project's Node and passes on arguments and exit code`, async () => {
     const source =
       'const args: string[] = process.argv.slice(2); console.log(process.version, ...args); process.exit(7)';
     const bin = layOut({ source });
@@ -56,7 +56,7 @@ for (const [name, older] of [
     expect({ out, err, code }).toEqual({ out: `${process.version} ls --json a b\n`, err: '', code: 7 });
   });
 
-  test(`[CLI2] started by ${name} with no newer Node available, it says what is needed`, async () => {
+  test(`[CLI2] started by ${name} with no newer Node available, the command says which version is needed`, async () => {
     const { out, err, code } = await finish(start(older(), layOut({ ownNode: false })));
     expect({ out, code }).toEqual({ out: '', code: 1 });
     expect(err).toMatch(/^perdure needs Node 24 or newer, this is v\d+\.\d+\.\d+: run "npm ci" in .*\n$/);

@@ -57,7 +57,7 @@ describe.each(storeKinds)('a decompression bomb in place of payloads, on %s', (k
     await store.close();
   });
 
-  test('[FAULT2] counts with its unpacked size against the page limit, even if its hash is wrong', async () => {
+  test('[FAULT2] is charged its unpacked size against the page limit, even if its hash is wrong', async () => {
     const { store, key } = await withBomb(unpackedBytes, wrongHash);
     const page = { limit: 256, maxBytes: 2 ** 21 };
     expect(await store.read(key, page)).toHaveLength(1);

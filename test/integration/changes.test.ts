@@ -18,7 +18,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
     await place.remove();
   });
 
-  test('[WAKE5] report each session that changes from the request on, whichever process changes it', async () => {
+  test('[WAKE5] report each session that changes after the request, whichever process changes it', async () => {
     const [ours, theirs] = [await runtime!.sessions.open(), await other!.sessions.open()];
     const head = async (session: typeof ours) => ({ session: session.id, head: (await session.summary()).seq });
     const changes = runtime!.changes({ after: Date.now() + 60_000 });
@@ -51,7 +51,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
     expect(reported).toEqual(new Set(later.map(({ id }) => id)));
   });
 
-  test('[WAKE5, WAKE3] end at once on return, on their signal and when the runtime closes', async () => {
+  test('[WAKE5, WAKE3] end immediately when the reader returns, when their abort signal fires and when the runtime closes', async () => {
     const closing = await place.open();
     const leaving = new AbortController();
     const [left, signalled, closed] = [
@@ -68,7 +68,7 @@ describe.each(runtimeKinds)('changes of a workspace on %s', (kind) => {
   });
 });
 
-test('[WAKE10] give a slow reader only the newest head of each session', async () => {
+test('[WAKE10] return only the newest head of each session to a slow reader', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const sessions = await Promise.all(Array.from({ length: 3 }, () => runtime.sessions.open()));
   const changes = runtime.changes({ after: 0 });
@@ -100,7 +100,7 @@ test('[WAKE10] fall back to the listing when the buffer is full, so that no chan
   const changes = runtime.changes();
   const unwanted = await runtime.sessions.open();
   expect((await nextOf(changes))?.session).toBe(unwanted.id);
-  // Only the listing knows this session, because its hint is evicted by the others.
+  // Only the listing contains this session, because its hint is evicted by the others.
   const hidden = await runtime.sessions.open();
   tell(hidden.id as never, 1);
   for (let i = 0; i < 10_000; i++) tell(`ses_${i}` as never, 1);
@@ -111,7 +111,7 @@ test('[WAKE10] fall back to the listing when the buffer is full, so that no chan
   await runtime.close();
 });
 
-test('[WAKE9] a reader that stops anywhere and resumes from that time misses nothing, however long it took', async () => {
+test('[WAKE9] a reader that stops anywhere and resumes from that time misses nothing, however long it was away', async () => {
   let time = 1_800_000_000_000;
   const runtime = await openRuntime({ store: openMemoryStore(), clock: { now: () => time } });
   const sessions = [await runtime.sessions.open(), await runtime.sessions.open(), await runtime.sessions.open()];

@@ -47,7 +47,7 @@ test("[CLI1] JSON answers are the library's own objects", async () => {
   });
 });
 
-test('[CLI1] a listing is filtered and continues at its cursor', async () => {
+test('[CLI1] a listing can be filtered, and its cursor returns the next page', async () => {
   const { call, said, answered, inLibrary } = start();
   const first = await inLibrary(makeSquares);
   const second = (await said(['open'])).trim();
@@ -95,7 +95,7 @@ test('[CLI1, FORK1, REW1] fork, rewind and tree accept points', async () => {
   expect(await answered(['rewind', id, '--to', 'seq:7'])).toMatchObject({ messages: 6, turn: 3, seq: 9 });
 });
 
-test('[CLI1, LIFE1] lifecycle commands change the status, and forbidden ones change nothing', async () => {
+test('[CLI1, LIFE1] lifecycle commands change the status, and those that the status does not allow change nothing', async () => {
   const { call, said, answered, inLibrary, eventsOf } = start();
   const id = await inLibrary(makeSquares);
   expect(await said(['pause', id, '--reason', 'lunch'])).toBe(`${id} is paused\n`);

@@ -34,7 +34,10 @@ const makeSession = async (sessions: Sessions): Promise<string> => {
   return session.id;
 };
 
-/** Converts the library's answers to what JSON would show. */
+/**
+ * Starts a command line and the library on one store. The answers of the library are converted to plain JSON for
+ * comparison.
+ */
 const start = async () => {
   const { call, inLibrary: work, ...answers } = memoryCommandLine();
   const id = await work(makeSession);

@@ -25,7 +25,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
   });
   afterAll(() => place.remove());
 
-  /** Starts a run in the middle of a call, which ends when it is released. */
+  /** Starts a run and holds it in the middle of a call, until the test releases it. */
   const startHolding = async () => {
     const begun = Promise.withResolvers<void>();
     const released = Promise.withResolvers<void>();
@@ -67,7 +67,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     expect(await statuses(await fork.fork())).toEqual(['ok', 'interrupted']);
   });
 
-  test('[REW2, QRY9] a call that a rewind cut off is interrupted, but completed in queries that include abandoned events', async () => {
+  test('[REW2, QRY9] a call that a rewind cut off has the outcome interrupted, but completed in queries that include abandoned events', async () => {
     const { session, run, release } = await startHolding();
     release();
     await run.waitForEnd();
@@ -80,7 +80,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     expect(await statuses(before)).toEqual(['ok']);
   });
 
-  test('[QRY8] a call that ended in a later turn counts as ended even if only its own turn is queried', async () => {
+  test('[QRY8] a call that ended in a later turn is listed as ended even if only the turn that began it is queried', async () => {
     const runtime = await openRuntime({ store: place.address });
     onTestFinished(() => runtime.close());
     const session = await runtime.sessions.open();

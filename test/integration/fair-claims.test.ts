@@ -40,7 +40,7 @@ test.for(storeKinds)(
 );
 
 test.for(storeKinds)(
-  '[QUEUE17] on %s a claim that meets only workspaces at their limit returns empty, and the next one continues from there',
+  '[QUEUE17] on %s a claim that finds only workspaces at their limit returns nothing, and the next one continues from there',
   async (kind, { onTestFinished }) => {
     const place = await newStorePlace(kind);
     onTestFinished(place.remove);

@@ -37,7 +37,7 @@ const start = (files: Readonly<Record<string, string>> = {}, blobs = new MemoryB
       cache = undefined;
     },
     cache: () => cache,
-    /** Waits until any further change is visible in file times. */
+    /** Waits until any further change would be visible in file times. */
     settled: () =>
       expect
         .poll(
@@ -126,7 +126,7 @@ test("[FILE2] a folder that the snapshot's rules ignore is replaced by the snaps
   expect(list()).toEqual(before);
 });
 
-test('[FILE3] a file that was just written is read again until its times can be trusted', async () => {
+test('[FILE3] a file that was just written is read again until its file times can reveal further changes', async () => {
   const { write, path, blobs, snapshot, cache, settled } = start({ a: 'one' });
   const { root } = await snapshot();
   const read = cache()!.root.entries.get('a') as { readonly isRacy?: true };
@@ -218,7 +218,7 @@ test('[FILE3] a folder with left-out entries is always listed', async () => {
   expect(await stamps()).toEqual([0, true]);
 });
 
-test('[FILE3, FILE8] a file that a restore kept because rules ignore it is detected once they no longer do', async () => {
+test('[FILE3, FILE8] a file that a restore kept because rules ignore it is in the next snapshot once the rules no longer ignore it', async () => {
   const { write, remove, snapshot, restore, blobs, settled } = start({ '.perdureignore': '*.log\n', 'a/kept': '1' });
   const { root } = await snapshot();
   remove('.perdureignore');
@@ -231,7 +231,7 @@ test('[FILE3, FILE8] a file that a restore kept because rules ignore it is detec
   expect(await pathsIn(blobs, (await snapshot()).root)).toEqual(['a', 'a/kept', 'a/run.log']);
 });
 
-test('[FILE4] everything that a snapshot names is in the store, even what a cache assumes to be stored', async () => {
+test('[FILE4] everything that a snapshot names is in the store, even if a cache wrongly says that it is already stored', async () => {
   const { path, snapshot, cache, restore, blobs, write, settled } = start({ a: 'one', 'b/c': 'two', 'b/d/e': 'three' });
   await settled();
   const { root } = await snapshot();
@@ -252,7 +252,7 @@ test('[FILE4] everything that a snapshot names is in the store, even what a cach
   expect(blobs.puts).toBe(puts + 2);
 });
 
-test('[FILE4] a snapshot fails when the store does', async () => {
+test('[FILE4] a snapshot fails when the store fails', async () => {
   const { path } = start({ a: 'one' });
   const blobs = new MemoryBlobs();
   blobs.putBlobs = () => Promise.reject(new Error('full'));
@@ -306,7 +306,7 @@ test('[FILE6] left-out files are counted with their reason', async () => {
   server.close();
 });
 
-test('[FILE6] a secret that becomes known excludes files that earlier snapshots held', async () => {
+test('[FILE6] files that contain a newly known secret are left out, even if earlier snapshots held them', async () => {
   const { snapshot, settled } = start({ config: 'token=sk-secret-1234' });
   await settled();
   expect((await snapshot()).leftOut.secret.count).toBe(0);
@@ -416,7 +416,7 @@ test('[FILE7] content prefetched during the scan is used where it still fits, an
   expect(list()).toEqual(now);
 });
 
-test('[FILE8] a restore leaves alone what no snapshot holds', async () => {
+test('[FILE8] a restore does not change files that no snapshot holds', async () => {
   const { write, snapshot, restore, list } = start({ a: 'one' });
   const { root } = await snapshot();
   write('node_modules/x', 'dependency');
@@ -538,7 +538,7 @@ test("[FILE11] a restore does not write through a link that replaces the runtime
   expect(outside.list()).toEqual({});
 });
 
-test('[FILE12] the next restore removes leftovers of one that died at its very end, even with nothing to change', async () => {
+test('[FILE12] a restore removes the leftovers of an earlier one that died at its very end, even with nothing to change', async () => {
   const { write, at, list, snapshot, restore } = start({ a: 'one' });
   const before = list();
   const { root } = await snapshot();

@@ -60,7 +60,7 @@ describe.each(storeKinds)('files that sessions name, on %s', (kind) => {
   const none = { blobs: 0, bytes: 0 };
   const named = new Set([...one, ...two, artifact].map(({ hash }) => hash)).size;
 
-  test('[GC2, GC3, CLI1] gc reports what would be removed and why, and removes exactly that once it is old', async () => {
+  test('[GC2, GC3, CLI1] gc reports what would be removed and why, and removes exactly those blobs once the grace has passed', async () => {
     const { workspace, sessions } = await begin();
     const call = async (...args: string[]) => {
       const { code, out, err } = await callCli(['gc', ...args, '--store', place.address, '--workspace', workspace], {

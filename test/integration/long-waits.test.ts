@@ -19,7 +19,7 @@ import { newToolContext } from '../support/runs/tool-context.ts';
 import { startTestServer } from '../support/servers/http-server.ts';
 import { newSqliteFile } from '../support/stores/sqlite-file.ts';
 
-/** A Node timer with this delay overflows: it fires at once, with a warning. */
+/** A Node timer with this delay overflows: it fires immediately, with a warning. */
 const longMs = 2 ** 31;
 
 const rungAtOnce: Error[] = [];
@@ -34,7 +34,7 @@ const expectNoneRang = async (): Promise<void> => {
   expect(rungAtOnce.splice(0).map(String)).toEqual([]);
 };
 
-test('a dispatcher with a very long sweep interval sleeps until then', async () => {
+test('a dispatcher with a very long sweep interval sleeps for the whole interval', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const dispatcher = runtime.dispatcher({ sweepMs: longMs, pollMs: longMs });
   dispatcher.start();

@@ -16,8 +16,8 @@ const open = async (file: string) => {
 };
 
 /**
- * Opens two runtimes on one store. The store loses the last commit of the first, which stays open, and has another
- * commit in its place.
+ * Opens two runtimes on one store. The store loses the last commit of the first runtime, which stays open, and then
+ * holds another commit in its place.
  */
 const lose = async (): Promise<{ first: Session; second: Session }> => {
   const [file, kept] = [newSqliteFile(), newSqliteFile()];

@@ -136,7 +136,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(MessageSchema.safeParse(said(parts)).success).toBe(true);
   });
 
-  test('[MODEL2] a turn continues after its results, even when only the log remembers it', async () => {
+  test('[MODEL2] a turn continues after its results, even in a process that knows it only from the log', async () => {
     server.reply({ answer: asked }, { answer: { text: 'Done.' } }, { answer: { text: 'Hello again.' } });
     const opening = user('Go');
     const { parts } = await model.answer(requestOf([opening]), silent);
@@ -152,7 +152,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(JSON.stringify(server.requests[1])).toContain('[threw] no');
   });
 
-  test('[MODEL2] a provider that signs reasoning rejects the turn without it', async () => {
+  test('[MODEL2] a provider that signs reasoning rejects a turn whose reasoning is missing', async () => {
     server.reply({ answer: asked }, { answer: { text: 'Done.' } });
     const { parts } = await model.answer(requestOf([user('Go')]), silent);
     const stripped = parts.map(({ provider: _, ...part }) => part as AssistantPart);
@@ -261,7 +261,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(server.requests).toHaveLength(kinds.length);
   });
 
-  test('[MODEL5] a conversation that is too long is an overflow', async () => {
+  test('[MODEL5] a conversation that is too long is reported as an overflow', async () => {
     server.reply({ overflow: true });
     expect(await failing()).toMatchObject({ failure: 'overflow' });
   });
@@ -295,7 +295,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(await failing()).toMatchObject({ failure: 'broken-stream' });
   });
 
-  test('[MODEL6] an error in the middle of a stream is the failure it names', async () => {
+  test('[MODEL6] an error in the middle of a stream is reported as the failure that it names', async () => {
     server.reply({ answer: asked, fault: 'error-frame' });
     expect(await failing()).toMatchObject({ failure: 'unavailable' });
   });
@@ -307,7 +307,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     await server.hungUp;
   });
 
-  test('[MODEL7] an abort ends the stream with its reason, and the connection is closed', async () => {
+  test('[MODEL7] an aborted signal ends the stream with the reason of the abort, and the connection is closed', async () => {
     server.reply({ answer: asked, fault: 'stall' });
     const cancel = new AbortController();
     const reason = new Error('cancelled by a member');
@@ -332,7 +332,7 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
   });
 });
 
-test('[MODEL2] OpenAI requests are not stored there, and reasoning comes back encrypted', async () => {
+test('[MODEL2] OpenAI requests ask OpenAI not to store them, and reasoning is returned encrypted', async () => {
   const server = await startProvider(responsesApi);
   const model = await resolveModels({ env: { OPENAI_API_KEY: testKey, OPENAI_BASE_URL: server.url } })('openai/gpt-5');
   server.reply({ answer: asked });

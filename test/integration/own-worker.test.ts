@@ -25,7 +25,7 @@ const placeOf = async (kind: (typeof runtimeKinds)[number] = 'memory') => {
   return place;
 };
 
-/** A runtime on the place that works by itself, unless it is told otherwise. */
+/** Opens a runtime on the store that executes runs by itself, unless the options say otherwise. */
 const openOn = async (place: RuntimePlace, options: Partial<RuntimeOptions> = {}): Promise<Runtime> => {
   const runtime = await place.open({ agents: [agent], worker: true, ...options });
   undo.push(() => runtime.close());
@@ -35,7 +35,7 @@ const openOn = async (place: RuntimePlace, options: Partial<RuntimeOptions> = {}
 const workersOf = async (runtime: Runtime) => (await runtime.workers()).filter(({ status }) => status === 'working');
 
 describe.each(runtimeKinds)('on %s', (kind) => {
-  test('[RUN28] a run is answered although the program starts no worker', async () => {
+  test('[RUN28] a run is executed even if the program starts no worker', async () => {
     const runtime = await openOn(await placeOf(kind));
     const session = await runtime.sessions.open({ agent });
     const run = await session.send('Hello');
@@ -57,7 +57,7 @@ test('[RUN28] a runtime that was opened with `worker: false`, or holds no agent,
   expect(await waiting).toMatchObject({ status: 'succeeded' });
 });
 
-test('[RUN28] whoever waits for a run that another process admitted works on it', async () => {
+test('[RUN28] a process that waits for a run that another process admitted executes it', async () => {
   const place = await placeOf();
   const session = await (await openOn(place, { worker: false })).sessions.open({ agent });
   const { id } = await session.send('Hello');
@@ -65,7 +65,7 @@ test('[RUN28] whoever waits for a run that another process admitted works on it'
   expect(await (await elsewhere.run(id)).waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[RUN28] an approval that is answered lets the run go on', async () => {
+test('[RUN28] a run continues when its approval is answered in another process', async () => {
   const place = await placeOf();
   const first = await openOn(place, { worker: false });
   const session = await first.sessions.open({ agent });
@@ -76,7 +76,7 @@ test('[RUN28] an approval that is answered lets the run go on', async () => {
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[RUN28] no second worker starts while one of the program serves the session', async () => {
+test('[RUN28] the runtime starts no worker of its own while a worker of the program serves the session', async () => {
   const runtime = await openOn(await placeOf());
   await runtime.worker({ concurrency: 7 }).start();
   const session = await runtime.sessions.open({ agent });
@@ -84,7 +84,7 @@ test('[RUN28] no second worker starts while one of the program serves the sessio
   expect(await workersOf(runtime)).toMatchObject([{ concurrency: 7 }]);
 });
 
-test('[RUN28] a worker of one session does not keep others waiting', async () => {
+test('[RUN28] a worker that serves one session does not leave other sessions without a worker', async () => {
   const runtime = await openOn(await placeOf());
   const [one, other] = [await runtime.sessions.open({ agent }), await runtime.sessions.open({ agent })];
   await runtime.worker({ session: one.id }).start();
@@ -94,7 +94,7 @@ test('[RUN28] a worker of one session does not keep others waiting', async () =>
   expect(await workersOf(runtime)).toHaveLength(2);
 });
 
-test('[RUN28, RUN30] a worker that the program starts later takes the place of the own one, which comes back when it is gone', async () => {
+test('[RUN28, RUN30] a worker that the program starts replaces the one of the runtime, which starts again when the program stops its worker', async () => {
   const runtime = await openOn(await placeOf());
   const session = await runtime.sessions.open({ agent });
   const answer = async () => (await session.send('Hello')).result();
@@ -151,7 +151,10 @@ test('[RUN29] closing waits for the call in progress, and its outcome is in the 
   expect(await (await again.run(run.id)).result()).toMatchObject({ status: 'succeeded', output: 'Paid.' });
 });
 
-/** A program on the store that closes nothing. Its agent calls `wait` where it is told to, which the first attempt never ends. */
+/**
+ * A program on the store that does not close its runtime. Its agent calls `wait`, whose first attempt never ends,
+ * where the input asks for it.
+ */
 const program = (address: string, body: string) => `
   const { defineAgent, defineScript, defineTool, openRuntime } = await import(${moduleUrl('src/index.ts')});
   const { z } = await import(${moduleUrl('node_modules/zod/index.js')});
@@ -182,14 +185,14 @@ describe.each(storeKinds)('a program on %s', (kind) => {
     };
   };
 
-  test('[RUN29] ends by itself after its last run', async () => {
+  test('[RUN29] exits by itself after its last run', async () => {
     const run = await start();
     const script = run(`${openSession} console.log((await (await session.send('Hello')).result()).output);`);
     expect(await script.line()).toBe('Hello.');
     expect(await script.ended).toEqual({ code: 0, said: '' });
   });
 
-  test('[RUN29] that sends and waits for nothing ends when its run has ended', async () => {
+  test('[RUN29] that sends an input and does not wait for it exits when the run has ended', async () => {
     const run = await start();
     const script = run(`${openSession} await session.send('Hello');`);
     expect(await script.ended).toEqual({ code: 0, said: '' });
@@ -198,7 +201,7 @@ describe.each(storeKinds)('a program on %s', (kind) => {
     expect(await reader.ended).toEqual({ code: 0, said: '' });
   });
 
-  test('[RUN28, RUN6] that is killed in the middle of a call is taken over by one that waits for the run', async () => {
+  test('[RUN28, RUN6] that is killed in the middle of a call loses its run to another program that waits for it', async () => {
     const run = await start();
     const first = run(`${openSession} await (await session.send('wait')).result();`);
     expect(await first.line()).toBe('waits');

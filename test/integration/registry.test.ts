@@ -8,7 +8,7 @@ let workspaces = 0;
 
 describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
   let place: RuntimePlace;
-  /** Two runtimes, as in two processes, with the test's clock. */
+  /** Two runtimes on one store, as in two processes, with the clock of the test. */
   let runtime: Runtime;
   let other: Runtime;
   let now = Date.now();
@@ -117,7 +117,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       await expect(members.remove('bob')).rejects.toMatchObject(refused);
     });
 
-    test('[MEM4] when admins remove each other at once, one remains', async () => {
+    test('[MEM4] when admins remove each other at the same time, one remains', async () => {
       const workspace = `w-${++workspaces}`;
       const [mine, theirs] = [admin(runtime, workspace).members, admin(other, workspace).members];
       const ids = ['ann', 'bob', 'eve'];
@@ -164,7 +164,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await Array.fromAsync(session.events()))[0]!.actor).toBe('member:ann');
     });
 
-    test('[PDK1] a caller that acts for the program becomes a member with their first key; no other caller does', async () => {
+    test('[PDK1] a caller that acts for the program becomes a member when their first key is created; no other caller does', async () => {
       const workspace = `w-${++workspaces}`;
       const first = await admin(runtime, workspace).keys.create();
       expect((await other.authenticate(first.token))?.identity).toMatchObject({ member: 'root', role: 'admin' });
@@ -223,7 +223,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await runtime.authenticate(token)).toBeDefined();
     });
 
-    test('[PDK3] a key expires at its time, and an expired one cannot be made', async () => {
+    test('[PDK3] a key expires at the given time, and a key that has already expired cannot be created', async () => {
       const { scoped, token, key } = await withKey({ expiresAt: now + dayMs });
       const began = now;
       onTestFinished(() => {
@@ -240,7 +240,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await scoped.keys.list()).toEqual([key]);
     });
 
-    test('[PDK4] a rotation issues another secret under the same id, and the old one stops at once everywhere', async () => {
+    test('[PDK4] a rotation issues another secret under the same id, and the old secret is rejected immediately in every process', async () => {
       const { workspace, token, key } = await withKey({ role: 'member', areas: ['files'] });
       const rotated = await admin(other, workspace).keys.rotate(key.id);
       expect(rotated.key).toEqual(key);
@@ -251,7 +251,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       }
     });
 
-    test('[PDK4] a key revoked in another process stops at once and for good, and stays listed', async () => {
+    test('[PDK4] a key revoked in another process is rejected immediately and permanently, and stays listed', async () => {
       const { workspace, scoped, token, key } = await withKey();
       expect(await runtime.authenticate(token)).toBeDefined();
       const revokedAt = now;
@@ -298,7 +298,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       }
     });
 
-    test('[PDK6] the effective role is the lower one of key and member at this moment', async () => {
+    test('[PDK6] the effective role is the lower of the current roles of key and member', async () => {
       const { scoped, token } = await withKey();
       await scoped.members.add({ id: 'bob', role: 'admin' });
       const roleNow = async () => (await other.authenticate(token))?.identity.role;

@@ -10,7 +10,7 @@ import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
 
-test('[FILE19] the store is asked once for the files from before a rewind', async () => {
+test('[FILE19] the store is asked once whether it has the files from before a rewind', async () => {
   const data = await mkdtemp(join(tmpdir(), 'perdure-rewind-'));
   const store = openMemoryStore(newMemoryDatabase());
   let asked = 0;

@@ -30,7 +30,7 @@ test.each(['interrupt', 'reject'] as const)(
   },
 );
 
-test('[RUN2, KEY1] an interrupt that is repeated later ends no newer run', async () => {
+test('[RUN2, KEY1] an interrupting input that is repeated with its key does not end a newer run', async () => {
   const { session, callsMade } = await start();
   const first = await session.send('One');
   await expect.poll(callsMade).toBe(1);

@@ -61,7 +61,7 @@ const waitsForAgent = {
   reason: expect.stringMatching(/^AGENT_VERSION_UNAVAILABLE: .*coder version 2/),
 };
 
-test('[AGT2] a run whose agent no worker holds waits for a worker that does, and records so once', async () => {
+test('[AGT2] a run whose agent no worker holds waits for a worker that does, and the wait is recorded once', async () => {
   const { holder, session, types, foreign } = await start();
   for (const runtime of [await foreign(), await foreign()]) await runtime.worker({ pollMs: 20 }).start();
   const run = await session.send('Go');
@@ -85,7 +85,7 @@ test('[AGT2] a worker that does not hold the agent leaves the run to others', as
   expect(await types()).not.toContain('run.waiting');
 });
 
-test('[AGT2, RUN6] a started run waits too when its worker is gone, and continues as the same run', async () => {
+test('[AGT2, RUN6] a run that has started also waits for its agent when its worker is gone, and continues as the same run', async () => {
   const { holder, session, foreign, onCall } = await start();
   const first = holder.worker();
   await first.start();
@@ -109,7 +109,7 @@ test('[AGT2, RUN4] a run that waits for its agent can be cancelled', async () =>
   expect(await session.summary()).not.toHaveProperty('waiting');
 });
 
-test('[MODEL14] an agent whose model is a script needs nothing registered, also where another process takes its run over', async () => {
+test('[MODEL14] an agent whose model is a script needs no registered model, even in a process that takes over its run', async () => {
   const database = newMemoryDatabase();
   const agentHere = () =>
     defineAgent({
@@ -136,7 +136,7 @@ test('[MODEL14] an agent whose model is a script needs nothing registered, also 
   expect(asked.map(({ payload }) => payload)).toMatchObject(Array(2).fill({ model: 'scripted/greeting' }));
 });
 
-test('[AGT4] an agent that changed under the same version is warned of once, with the parts that differ', async () => {
+test('[AGT4] an agent that changed under the same version causes one warning, with the parts that differ', async () => {
   const database = newMemoryDatabase();
   const search = (description: string) =>
     defineTool({ name: 'search', description, input: z.object({}), effects: 'none', execute: () => 'found' });

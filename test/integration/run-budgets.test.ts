@@ -26,7 +26,7 @@ const price = { input: 1, output: 10 };
 const usage = { inputTokens: 1000, outputTokens: 100 };
 const usd = (usage.inputTokens * price.input + usage.outputTokens * price.output) / 1e6;
 
-/** Makes one call in each turn; its answers report their usage. */
+/** A model with the given price. It makes one call in each turn, and its answers report their usage. */
 const modelAt = (given: Model['price']): Model => ({
   name: 'test/model',
   contextTokens: 100_000,
@@ -71,7 +71,7 @@ test('[BUDGET2] at its token limit a run waits, once, until the limit allows the
   ]);
 });
 
-test('[BUDGET3] usage that a provider counted before its answer broke off is spent', async () => {
+test('[BUDGET3] usage that a provider reported before its answer broke off is charged to the budget', async () => {
   const model = modelAt(price);
   let isFirst = true;
   const breaking: Model = {

@@ -22,7 +22,7 @@ const grow = defineTool({
   execute: ({ tokens }) => 'y'.repeat(Math.min(tokens, 3000) * charsPerToken),
 });
 
-/** Answers at once. When asked to grow, it calls a tool that returns more text, step by step. */
+/** An agent that answers immediately. When asked to grow, it calls a tool that returns more text, step by step. */
 const start = async (policies: AgentDefinition['policies'] = {}) => {
   const requests: ModelRequest[] = [];
   const answerTo = ({ messages }: ModelRequest): ModelAnswer['parts'] => {
@@ -83,7 +83,7 @@ test('[RUN17] turns that do not fit the window are compacted, so that the model 
   expect(await compactions(setup)).toHaveLength(1);
 });
 
-test('[RUN17, CTX4] a turn that outgrows the window compacts the earlier ones, in few steps', async () => {
+test('[RUN17, CTX4] when a turn outgrows the window, the earlier turns are compacted, in few steps', async () => {
   const setup = await start();
   for (let number = 1; number <= 3; number++) await turn(setup, long(`turn${number}`, 4000));
   const before = setup.requests.length;

@@ -22,7 +22,7 @@ const startJoined = async () => {
 
 const eventsAfter = (run: Run, after: number) => Array.fromAsync(run.events({ after }));
 
-test('[RUN22] reading on from any event of a run, or of an input that joined it, yields the rest up to its end', async () => {
+test('[RUN22] resuming after any event of a run, or of an input that joined it, yields the rest up to its end', async () => {
   const { runtime, run, joining } = await startJoined();
   for (const each of [run, joining]) {
     const all = await Array.fromAsync(each.events());
@@ -33,7 +33,7 @@ test('[RUN22] reading on from any event of a run, or of an input that joined it,
   await runtime.close();
 });
 
-test('[RUN22] reading after the end of a run yields nothing, and an unknown event fails at once', async () => {
+test('[RUN22] reading after the end of a run yields nothing, and an unknown event fails immediately', async () => {
   const { runtime, session, run, joining } = await startJoined();
   await session.update({ title: 'Later' });
   const { seq } = await session.summary();

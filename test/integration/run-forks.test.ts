@@ -38,8 +38,8 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
   };
 
   /**
-   * Makes four turns. Their inputs came before the first, during it and after the third; one steered, one was
-   * cancelled.
+   * Makes four turns. Their inputs arrived before the first turn, during it and after the third; one input steered,
+   * and one was cancelled.
    */
   const startWithTurns = async () => {
     const { runtime, session } = await start();
@@ -93,7 +93,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect((await typesOf(run)).at(-1)).toBe('session.forked');
   });
 
-  test('[FORK6, FORK8, RUN23] a rewind cancels the inputs that have not started, and their waiters learn so', async () => {
+  test('[FORK6, FORK8, RUN23] a rewind cancels the inputs that have not started, and programs that wait for them are notified', async () => {
     const { runtime, session } = await start();
     const before = await session.send('one');
     const worker = runtime.worker();

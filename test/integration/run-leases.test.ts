@@ -37,7 +37,7 @@ test('[WORKER18, RUN6] a worker that slept past its lease leaves the session to 
     await worker.start();
     return { sessions: runtime.sessions, worker };
   };
-  /** After it has claimed the session, none of its queue requests arrives in time. */
+  /** A worker whose queue requests all arrive too late after it has claimed the session. */
   const sleeper = await startWorker(300, {
     touch: async (presence, options) => {
       if (options.held.length > 0) await secondBegan.promise;

@@ -56,7 +56,7 @@ test.each(Object.keys(outputs))(
   },
 );
 
-test('[RUN12] the model is told twice that its output is invalid, however often the run is taken over', async () => {
+test('[RUN12] an invalid output is reported to the model twice in all, however often the run is taken over', async () => {
   const model = scriptedModel(
     defineScript({ name: 'wrong', steps: Array.from({ length: 6 }, () => ({ text: 'no JSON' })) }),
   );

@@ -41,7 +41,7 @@ test('a worker that has not seen the session reads its head once, folds its log 
   await client.close();
 });
 
-test('[WR1] events between reading a head and claiming it are detected', async () => {
+test('[WR1] events that land between reading a head and claiming the session are detected', async () => {
   const database = newMemoryDatabase();
   const client = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
   const session = await client.sessions.open({ agent });

@@ -41,7 +41,7 @@ const start = async (model: Model, more: Partial<AgentDefinition> = {}) => {
   return setup;
 };
 
-test('[REPLAY1] denials, answers, invalid inputs and concurrent calls are no departures', async () => {
+test('[REPLAY1] denials, answers, invalid inputs and concurrent calls are not reported as departures', async () => {
   const { session, runtime } = await start(
     script([
       { calls: [...calls('look', 'look', 'pay'), { tool: 'look', input: { n: 'one' } }] },
@@ -63,7 +63,7 @@ test('[REPLAY1] denials, answers, invalid inputs and concurrent calls are no dep
   expect(ran).toEqual(done);
 });
 
-test('[REPLAY1] inputs that came during or after a turn, and their cancels, are no departures', async () => {
+test('[REPLAY1] inputs that arrived during or after a turn, and their cancellations, are not reported as departures', async () => {
   const { session } = await start(script([{ calls: calls('ask') }, { text: 'Done.' }]));
   const run = await session.send('Go');
   await run.result();
@@ -76,7 +76,7 @@ test('[REPLAY1] inputs that came during or after a turn, and their cancels, are 
   expect((await session.replay({ turn: 1 })).departures).toEqual([]);
 });
 
-test('[REPLAY1] failures of the model, and limits raised on the way, are no departures', async () => {
+test('[REPLAY1] failures of the model, and limits raised during the run, are not reported as departures', async () => {
   const answers = script([{ calls: calls('look') }, { text: 'Done.' }]);
   const failures = ['unavailable', 'overflow', 'timeout'] as const;
   let asked = 0;
@@ -138,7 +138,7 @@ const cutOff = {
 };
 
 test.each(Object.entries(cutOff))(
-  '[REPLAY3] a run that was cancelled %s has no departure up to there',
+  '[REPLAY3] a run that was cancelled %s has no departure up to its cancellation',
   async (_, play) => {
     const session = await play();
     await session.cancel();
@@ -146,14 +146,14 @@ test.each(Object.entries(cutOff))(
   },
 );
 
-test('[REPLAY3] an unfinished run has no departure as far as it has come', async () => {
+test('[REPLAY3] an unfinished run has no departure up to its last event', async () => {
   const session = await cutOff['at a question']();
   const replay = await session.replay({ turn: 1 });
   expect(replay).toMatchObject({ departures: [], upTo: 'under-way' });
   expect((await session.replay({ turn: 1, model: script([{ text: 'Done.' }]) })).departures).not.toEqual([]);
 });
 
-test('[REPLAY3] when an ended run would ask the model again, its end is the departure', async () => {
+test('[REPLAY3] when the replay would ask the model again where the recorded run ended, that end is reported as the departure', async () => {
   const { session } = await start(script([{ calls: calls('look') }, { text: 'Done.' }]), { policies: { maxSteps: 1 } });
   expect(await (await session.send('Go')).result()).toMatchObject({ error: { code: 'MAX_STEPS' } });
   const agent = defineAgent({ name: 'tester', version: 2, model: script([{ text: 'Done.' }]), tools });
@@ -194,7 +194,7 @@ test('[REPLAY2] additional calls are reported separately, and unchanged ones are
   ]);
 });
 
-test('[REPLAY2] live calls ask no person: calls that need an approval or an answer are not run', async () => {
+test('[REPLAY2] when a replay runs tools, calls that need an approval or an answer are not run', async () => {
   const { session } = await start(script([{ text: 'Done.' }]));
   await (await session.send('Go')).result();
   const model = script([{ calls: calls('look', 'wipe', 'ask') }, { text: 'Done.' }]);

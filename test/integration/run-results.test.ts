@@ -43,7 +43,7 @@ const approveAll = async ({ runtime }: RunsSetup): Promise<void> => {
   for (const { id } of await runtime.approvals.list()) await runtime.approvals.approve(id);
 };
 
-test('[RUN5] a result requested after the answer is not that of the earlier wait', async () => {
+test('[RUN5] a result that is requested after an approval is not the earlier `waiting` result', async () => {
   const setup = await start();
   const run = await setup.session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
@@ -95,7 +95,7 @@ test('[RUN7] the run of an input to a paused session is paused', async () => {
   expect(await (await session.send('Go')).result()).toMatchObject({ status: 'paused' });
 });
 
-test('[RUN8] the run of an input to a handed-off session waits for the person, and then for its approval as before', async () => {
+test('[RUN8] the run of an input to a handed-off session waits for the person, and then for an approval as usual', async () => {
   const setup = await start();
   const { session } = setup;
   await session.handoff({ to: 'human' });
@@ -139,7 +139,7 @@ test("[RUN8] a person's answer in place of the model is the answer of the run", 
   expect(await types()).toContain('message.abandoned');
 });
 
-test('[RUN8, WR3, CTX3] a result that a person gives for a call counts, and the call does not run again', async () => {
+test('[RUN8, WR3, CTX3] a result that a person supplies for a call is used, and the call does not run again', async () => {
   const { stuck, begun } = stuckTool('none');
   const { session, runtime } = await startRuns({ model: scriptedModel(script), tools: [stuck] });
   undo.push(() => runtime.close());
@@ -185,7 +185,7 @@ test('[APPR1] an approval is valid only for the input that it was requested for'
   expect(result).toMatchObject({ message: { content: [{ callId, outcome: 'denied' }] } });
 });
 
-test('[APPR1, RUN5] an approval is listed even where a question waits before it', async () => {
+test('[APPR1, RUN5] an approval is listed even if an earlier question is still open', async () => {
   const asks = defineScript({
     name: 'asks-both',
     steps: [
@@ -205,7 +205,7 @@ test('[APPR1, RUN5] an approval is listed even where a question waits before it'
   expect(await setup.runtime.approvals.list()).toMatchObject([{ tool: 'guarded', session: setup.session.id }]);
 });
 
-test('[RUN4] a cancel ends calls in flight even if the clock was set back meanwhile', async () => {
+test('[RUN4] a cancel ends calls in flight even if the clock was set back during the call', async () => {
   let nowMs = Date.now();
   const { stuck, begun } = stuckTool('once');
   const { session, runtime } = await startRuns(

@@ -34,7 +34,7 @@ const open = async (given: Opened, options: Partial<RuntimeOptions> = {}) => {
 const textIn = (parts: readonly RunPart[]) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
 const typesIn = (parts: readonly RunPart[]) => parts.map(({ type }) => type);
 const kept = (parts: readonly RunPart[]) => parts.filter((part) => 'seq' in part);
-/** Each kind of part that comes several times in a row, once. */
+/** The types of the parts in order; several parts of one type in a row are listed once. */
 const course = (parts: readonly RunPart[]) => typesIn(parts).filter((type, place, all) => type !== all[place - 1]);
 
 const count = defineTool({
@@ -89,7 +89,7 @@ test('[RUN31, RUN32, RUN18] a run is streamed from its start to its result', asy
   expect(parts.at(-1)).toEqual({ type: 'end', seq: expect.any(Number), result: await run.result() });
 });
 
-test('[RUN31, RUN32, RUN34] a run that has ended is told again, and from each part on what came after it', async () => {
+test('[RUN31, RUN32, RUN34] the stream of an ended run replays it, from its start or after any logged part', async () => {
   const { session } = await open(counting);
   const run = await session.send('Go');
   const live = await Array.fromAsync(run.stream());
@@ -104,7 +104,7 @@ test('[RUN31, RUN32, RUN34] a run that has ended is told again, and from each pa
   await expect(run.stream({ after: 1000 }).next()).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
 });
 
-/** Writes a word whenever it is let, and fails or ends where it is told to. */
+/** A model that writes its next word when the test allows it, and fails or ends where the test says so. */
 const wordByWord = (...words: readonly string[]) => {
   const steps = words.map(() => Promise.withResolvers<void>());
   const model: Model = {
@@ -126,7 +126,7 @@ const wordByWord = (...words: readonly string[]) => {
   return { model, say: (place: number) => steps[place]!.resolve() };
 };
 
-/** What a stream gives, one after another, until a text has come. */
+/** Reads the parts of a stream one after another, until a given text has arrived. */
 const following = (run: Run, options: Parameters<Run['stream']>[0] = {}) => {
   const stream = run.stream(options);
   const parts: RunPart[] = [];
@@ -143,7 +143,7 @@ const following = (run: Run, options: Parameters<Run['stream']>[0] = {}) => {
   };
 };
 
-test('[RUN32] who comes in the middle of an answer, also behind an event, is shown it from its beginning', async () => {
+test('[RUN32] a reader that joins in the middle of an answer, even with `after`, receives the answer from its beginning', async () => {
   const { model, say } = wordByWord('One, ', 'two.');
   const { session } = await open({ model });
   const run = await session.send('Go');
@@ -160,7 +160,7 @@ test('[RUN32] who comes in the middle of an answer, also behind an event, is sho
   }
 });
 
-test('[RUN31, RUN32, RUN6] a stream goes on when another worker takes the run over, and says that the answer restarts', async () => {
+test('[RUN31, RUN32, RUN6] a stream continues when another worker takes over the run, and says that the answer restarts', async () => {
   const database = newMemoryDatabase();
   const { model: first, say } = wordByWord('Broken ', 'off');
   const { model: second, say: sayAgain } = wordByWord('Whole.');
@@ -183,7 +183,7 @@ test('[RUN31, RUN32, RUN6] a stream goes on when another worker takes the run ov
   expect(textIn(stream.parts)).toBe('Broken Whole.');
 });
 
-test('[RUN31, RUN32] an answer that the model breaks off restarts', async () => {
+test('[RUN31, RUN32] when the model breaks off an answer, the stream says that the answer restarts', async () => {
   let asked = 0;
   const model: Model = {
     name: 'test/breaks',
@@ -202,7 +202,7 @@ test('[RUN31, RUN32] an answer that the model breaks off restarts', async () => 
   expect(textIn(since)).toBe('Well.');
 });
 
-test('[RUN31] approvals, questions and waits are parts, and the stream goes on when they are over', async () => {
+test('[RUN31] approvals, questions and waits are parts of the stream, which continues when they are over', async () => {
   const guarded = defineTool({ name: 'guarded', input: z.object({}), approval: true, execute: () => 'done' });
   const { session } = await open({
     model: defineScript({
@@ -234,7 +234,7 @@ test('[RUN31] approvals, questions and waits are parts, and the stream goes on w
   expect(parts.at(-1)).toMatchObject({ type: 'end', result: { status: 'succeeded' } });
 });
 
-test('[RUN31, RUN22] an input that joined another run is streamed with it, and a run that is cancelled ends so', async () => {
+test('[RUN31, RUN22] an input that joined another run is streamed with it, and the stream of a cancelled run ends with its cancellation', async () => {
   const { model, say } = wordByWord('One.');
   const { session } = await open({ model });
   const run = await session.send('Go');
@@ -250,7 +250,7 @@ test('[RUN31, RUN22] an input that joined another run is streamed with it, and a
   expect((await cancelled).at(-1)).toMatchObject({ type: 'end', result: { status: 'cancelled' } });
 });
 
-test('[RUN32] on SQLite the answer of a worker elsewhere comes whole, with its message', async () => {
+test('[RUN32] on SQLite the answer of a worker in another process arrives as a whole, with its message', async () => {
   const store = `sqlite:${newSqliteFile()}`;
   const here = await open(counting, { store, worker: false });
   const elsewhere = await open(counting, { store, worker: false });
@@ -262,7 +262,7 @@ test('[RUN32] on SQLite the answer of a worker elsewhere comes whole, with its m
   expect(textIn(parts)).toBe('One, and then two.');
 });
 
-test('[RUN33] a stream that is left ends at once and watches nothing any more', async () => {
+test('[RUN33] a stream that its reader leaves ends immediately and no longer watches the store', async () => {
   const store = openMemoryStore();
   let watching = 0;
   const watch: typeof store.watch = (...given) => {
@@ -288,7 +288,7 @@ test('[RUN33] a stream that is left ends at once and watches nothing any more', 
   expect(watching).toBe(0);
 });
 
-test('[RUN33] pieces that come while the reader is busy are joined', async () => {
+test('[RUN33] pieces that arrive while the reader is busy are joined into one', async () => {
   const words = Array.from({ length: 500 }, (_, n) => `${n} `);
   const { model, say } = wordByWord('First. ', ...words);
   const { session } = await open({ model });

@@ -117,7 +117,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     expect(JSON.stringify(server.requests[1])).toContain(photo.data);
   });
 
-  test('[RUN11] a transient failure is retried and in the log; a broken stream leaves no partial answer', async () => {
+  test('[RUN11] a transient failure is retried and recorded in the log; a broken stream leaves no partial answer', async () => {
     const faults: readonly StreamFault[] = ['disconnect', 'malformed', 'stall'];
     for (const fault of faults) {
       const { session } = await startWith(fault === 'stall' ? 1000 : 20_000, { ...broken, fault }, looks, done);

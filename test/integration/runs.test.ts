@@ -91,7 +91,9 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await place.remove();
   });
 
-  /** Starts in a new workspace on the shared store. `open` returns a runtime as another process would have it. */
+  /**
+   * Starts a runtime in a new workspace on the shared store. `open` opens another runtime, as another process would.
+   */
   const start = async (
     steps: Script['steps'],
     more: { readonly work?: boolean; readonly agent?: Partial<AgentDefinition> } = {},
@@ -195,7 +197,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await run.result()).toMatchObject({ output: 'I leave it.' });
   });
 
-  test('[RUN4] a cancel stops at once and leaves every call with a result', async () => {
+  test('[RUN4] a cancel stops the run immediately, and every call has a result', async () => {
     const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'never' }]);
     const run = await session.send('Go');
     await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
@@ -218,7 +220,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await run.result()).toMatchObject({ output: 'Port 8080 it is.' });
   });
 
-  test('[RUN6, RUN26] a worker that is gone is replaced, and an interrupted `once` call is reported as unknown', async () => {
+  test('[RUN6, RUN26] another worker takes over when a worker is gone, and an interrupted `once` call is reported as unknown', async () => {
     const { session, runtime, open } = await start(
       [
         { calls: [{ tool: 'slow', input: {} }] },
@@ -345,7 +347,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect((await Array.fromAsync(session.events())).some(({ type }) => type === 'approval.settled')).toBe(true);
   });
 
-  test('[RUN12] structured output fits its schema after the model was told what is wrong', async () => {
+  test('[RUN12] structured output fits its schema after the model received the validation errors', async () => {
     const output = z.object({ port: z.number() });
     const { session } = await start([{ text: 'Port 80.' }, { text: '{"port":"80"}' }, { text: '{"port":80}' }], {
       agent: { output },
@@ -372,7 +374,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(await session.recall(key)).toBe('x'.repeat(200_000));
   });
 
-  test('[RUN14] retrying a turn makes another attempt', async () => {
+  test('[RUN14] retrying a turn adds another attempt', async () => {
     const { session } = await start([{ text: 'left' }, { text: 'right' }]);
     await (await session.send('Which way?')).result();
     const { run } = await session.retry({ turn: 1 });
@@ -421,7 +423,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     }
   });
 
-  test('[RUN7] a pause that may not wait interrupts the call in flight, and the run continues after resume', async () => {
+  test('[RUN7] an immediate pause interrupts the call in flight, and the run continues after resume', async () => {
     const { session } = await start([
       { calls: [{ tool: 'slow', input: {} }] },
       { when: { last: { outcome: 'interrupted' } }, text: 'It was cut off.' },

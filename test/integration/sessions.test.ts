@@ -60,7 +60,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await texts(again, { lastTurns: 1 })).toEqual(['ask 3', 'reply 3']);
   });
 
-  test('[FORK1, FORK2] a fork continues from its point, and neither side sees the other', async () => {
+  test('[FORK1, FORK2] a fork continues from its point, and neither session sees later events of the other', async () => {
     const session = await talk(3);
     const fork = await session.fork({ at: { turn: 2 }, title: 'another way' });
     await fork.append([user('else'), answer('where')]);
@@ -78,7 +78,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await cold.verify()).toMatchObject({ ok: true, events: 8 });
   });
 
-  test('[FORK1] a fork at an inherited event belongs to the session that wrote the event', async () => {
+  test('[FORK1] a fork at an inherited event has the session that wrote the event as its parent', async () => {
     const session = await talk(3);
     const fork = await session.fork({ at: { turn: 2 } });
     const second = await fork.fork({ at: { turn: 1 } });
@@ -159,7 +159,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
-  test('[LIFE1] every command in every status follows the table, and forbidden ones change nothing', async () => {
+  test('[LIFE1] every lifecycle command in every status follows the table, and forbidden commands change nothing', async () => {
     type Move = Exclude<(typeof commands)[number], 'requestPause'>;
     const moves: Record<Move, (session: Session) => Promise<unknown>> = {
       append: (session) => session.append(user('more')),
@@ -212,7 +212,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect((await texts(session)).at(-1)).toBe('in time');
   });
 
-  test('[LIFE2] racing commands of two runtimes are each decided on the head they find', async () => {
+  test('[LIFE2] concurrent lifecycle commands of two runtimes are each decided on the current head', async () => {
     const session = await talk(1);
     const elsewhere = await (await reopen()).sessions.get(session.id);
     const titles = Array.from({ length: 12 }, (_, index) => `title ${index}`);
@@ -235,7 +235,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect((await cold.summary()).messages).toBe(3);
   });
 
-  test('[KEY1] the same append sent many times at once lands once', async () => {
+  test('[KEY1] the same append sent many times concurrently lands once', async () => {
     const session = await runtime.sessions.open();
     const elsewhere = await (await reopen()).sessions.get(session.id);
     const sent = Array.from({ length: 10 }, (_, index) =>
@@ -285,7 +285,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect(await failureOf(left.summary())).toMatchObject({ code: 'RUNTIME_CLOSED' });
   });
 
-  test('a follower ends with its signal', async () => {
+  test('a follower ends when its abort signal fires', async () => {
     const session = await talk(1);
     const stop = new AbortController();
     const seen: string[] = [];
@@ -374,7 +374,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     expect((await sessions.list({ status: 'active' })).sessions.map(({ id }) => id)).toEqual([made[2]]);
   });
 
-  test('[BLOB1] a message of some megabytes comes back whole', async () => {
+  test('[BLOB1] a message of some megabytes is read back whole', async () => {
     const session = await runtime.sessions.open();
     const text = 'perdure '.repeat(400_000);
     await session.append(user(text));

@@ -28,7 +28,7 @@ const wordByWord = () => {
   return { model, goOn: () => steps[step++]!.resolve() };
 };
 
-/** Collects what a stream has shown as text, and waits for a given text. */
+/** Collects the text that a stream has shown, and waits for a given text. */
 const looking = (run: Run) => {
   const signal = newWakeSignal();
   const seen: Extract<RunPart, { type: 'text' }>[] = [];

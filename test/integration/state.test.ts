@@ -236,7 +236,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => remember('h', { derivedFrom: [1] }))).toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[PROV2] members and trusted tools may say verified, and lifting is a separate commit', async () => {
+  test('[PROV2] members and trusted tools may commit entries as verified, and lifting is a separate commit', async () => {
     const session = await runtime.sessions.open();
     await session.append(user('go'));
     const tools = session.track(
@@ -294,7 +294,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await failureOf(() => session.revert(1))).toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
-  test('[ADO1] a branch is adopted entry by entry, with a report of conflicting changes', async () => {
+  test('[ADO1] adopting a branch merges it entry by entry and reports conflicting changes', async () => {
     const session = await runtime.sessions.open();
     await talk(session, 1, 2);
     const fork = await session.fork();
@@ -319,7 +319,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
   });
 
-  test("[CARRY1] a new session opens with another's state, and without its transcript", async () => {
+  test('[CARRY1] a new session can begin with the state of another session, without its transcript', async () => {
     const old = await runtime.sessions.open();
     await old.append([user('hello'), answer('hi')]);
     await old.commit((draft) => {
@@ -412,7 +412,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(commitOf('/facts/port', rewound)).toEqual({ before: briefOf(second!), after: briefOf(first!) });
   });
 
-  test('[DIFF3] files and counters name their calls themselves, and only the first hundred entries have their commits', async () => {
+  test('[DIFF3] files and counters contain the calls that changed them, and only the first hundred entries have their commits', async () => {
     const session = await runtime.sessions.open();
     await session.append(user('many'));
     const start = (await session.summary()).seq;

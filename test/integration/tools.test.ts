@@ -54,7 +54,7 @@ const start = async (files: Readonly<Record<string, string | Uint8Array>> = {}) 
   return { outside: path, folder, file, text, use };
 };
 
-/** Each file tool, with an input that tries to reach a path. */
+/** Each file tool, with an input that names this path. */
 const reaching = (path: string): readonly (readonly [Tool, Json])[] => [
   [readTool, { path }],
   [writeTool, { path, content: 'x' }],
@@ -151,7 +151,7 @@ test('[TOOL2] an interrupted write leaves the old content, and repeating it leav
   const context = { idempotencyKey: 'k' };
   await use(writeTool, { path: 'a.txt', content: 'new' }, context);
   writeFileSync(file('a.txt'), 'old');
-  // The state that a kill between writing and renaming leaves.
+  // The state after a kill between writing and renaming.
   const draft = `.a.txt.${createHash('sha256').update('k').digest('hex').slice(0, 12)}`;
   writeFileSync(file(draft), 'ne');
   expect(text('a.txt')).toBe('old');
@@ -314,7 +314,7 @@ test('[TOOL5] an expression that would run forever is stopped, and blocks nothin
 });
 
 const ripgrep = findRipgrep();
-test.skipIf(!ripgrep)('[TOOL5] ripgrep, where there is one, finds the same (skipped without rg on PATH)', async () => {
+test.skipIf(!ripgrep)('[TOOL5] ripgrep, if it is installed, finds the same (skipped without rg on PATH)', async () => {
   const { folder } = await start(tree);
   const signal = new AbortController().signal;
   for (const more of [
@@ -390,7 +390,7 @@ test('[TOOL6] decisions, facts, plans and files are in the state; a question wai
   expect(existsSync(file('x'))).toBe(false);
 });
 
-test('[TOOL6] a plan cannot name steps it does not have, and a key must be valid in a record', async () => {
+test('[TOOL6] updating a plan step that does not exist fails, and so does an invalid record key', async () => {
   const { use } = await start();
   await expect(use(planTool, { changes: [{ do: 'drop', id: 'x' }] })).rejects.toThrow('no step x; it has: none');
   await expect(use(planTool, { changes: [{ do: 'set', id: 'x' }] })).rejects.toThrow('describe it');

@@ -37,7 +37,7 @@ const weather = tool({
   execute: async (input) => ({ city: input.city, degrees: 12 }),
 });
 
-test('[TRACK3] AI SDK tools keep their types, and declarations know their input and output', async () => {
+test('[TRACK3] AI SDK tools keep their types, and the changes declared for them are typed by their input and output', async () => {
   const session = await newSession();
   const counting = tool({
     inputSchema: city,
@@ -98,7 +98,7 @@ test("[TRACK1] the loop of generateText journals each call under the model's id"
   expect(await session.verify()).toMatchObject({ ok: true });
 });
 
-test('[TRACK1] an id that cannot be stored is replaced, and the call runs', async () => {
+test('[TRACK1] a call id that cannot be stored is replaced, and the call still runs', async () => {
   const session = await newSession();
   const model = scriptedModel([{ id: 'x'.repeat(1000), tool: 'weather', input: { city: 'Bonn' } }]);
   await generateText({ ...loopOf(model), tools: session.track({ weather }) });
@@ -106,7 +106,7 @@ test('[TRACK1] an id that cannot be stored is replaced, and the call runs', asyn
   expect(await callsOf(session)).toMatchObject([{ callId: expect.stringMatching(/^call_/), status: 'ok' }]);
 });
 
-test('[TRACK1] calls of one step run concurrently, and the model learns of one that throws', async () => {
+test('[TRACK1] calls of one step run concurrently, and the model receives the error of a call that throws', async () => {
   const session = await newSession();
   const bothRun = Promise.withResolvers<void>();
   let running = 0;
@@ -219,7 +219,7 @@ test('[TRACK3] a tool that returns a stream without being a generator returns it
   expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: { n: 2 } } }]);
 });
 
-test('[TRACK4] a call fails as cancelled or timed out, whatever it throws, once its signal was aborted', async () => {
+test('[TRACK4] a call fails as cancelled or timed out, whatever it throws, if its abort signal had fired', async () => {
   const session = await newSession();
   const user = new AbortController();
   const untilAborted = async (signal: AbortSignal | undefined): Promise<string> => {

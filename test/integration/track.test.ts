@@ -144,7 +144,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     await other.close();
   });
 
-  test('[TRACK2] a tracker that was taken over runs no tool', async () => {
+  test('[TRACK2] a tracker whose session another tracker has taken over runs no tool', async () => {
     const session = await begin();
     let runs = 0;
     const count = async () => ++runs;
@@ -162,7 +162,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     await other.close();
   });
 
-  test('[TRACK2] everything one handle tracks is one tracker, and is taken over together', async () => {
+  test('[TRACK2] all tools tracked through one session handle share one tracker and are taken over together', async () => {
     const session = await begin();
     const local = session.track({ local: async () => 'l' });
     const client = session.track({ callTool: async ({ name }: { name: string }) => name });
@@ -203,7 +203,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[TRACK6, WR2] a close ends calls in flight, here or in a dead process, as interrupted', async () => {
+  test('[TRACK6, WR2] closing a session ends calls in flight, of this process or a dead one, as interrupted', async () => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
@@ -226,7 +226,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(await failureOf(tools.hang())).toMatchObject({ code: 'FENCED' });
   });
 
-  test('[TRACK7] the loop receives the outcome of a tool that has run, even if the session was rewound meanwhile', async () => {
+  test('[TRACK7] the loop receives the outcome of a tool that has run, even if the session was rewound during the call', async () => {
     const session = await begin();
     const rewind = () => session.rewind({ to: { turn: 1 } });
     const own = new Error('of the tool');

@@ -99,7 +99,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     }
   });
 
-  test('[TYPE5] a session that is got with the type of its agent, forked or retried has the same types', async () => {
+  test('[TYPE5] a session that is read with the type of its agent, forked or retried keeps its types', async () => {
     const session = await runtime.sessions.open({ agent: withZod });
     const got = await runtime.sessions.get<typeof withZod>(session.id);
     const fork = await got.fork();
@@ -116,7 +116,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     expect(await run!.result()).toMatchObject({ output: { count: 12 } });
   });
 
-  test('[TYPE5] a session that is bound to another version gives a handle with the types of that one', async () => {
+  test('[TYPE5] binding a session to another version returns a handle with the types of that version', async () => {
     const session = await runtime.sessions.open({ agent: withZod });
     const bound = await session.bind(secondVersion);
     const { own } = await bound.state();
@@ -124,7 +124,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     expect(own.total).toBe(7);
   });
 
-  test('[TYPE1] the output of a run has the type that the output schema gives; without one it is text', async () => {
+  test('[TYPE1] the output of a run has the type of the output schema; without a schema it is text', async () => {
     const typed = await (await (await runtime.sessions.open({ agent: withZod })).send('How many?')).waitForEnd();
     if (typed.status !== 'succeeded') throw new Error(typed.status);
     expectTypeOf(typed.output).toEqualTypeOf<{ count: number }>();
@@ -135,7 +135,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     expect(text.output).toBe('{"count":"12"}');
   });
 
-  test('[TYPE5] without the type of an agent state and output are JSON, and `Session` is a session of any agent', async () => {
+  test('[TYPE5] without an agent type, state and output are JSON, and `Session` is a session of any agent', async () => {
     const none = await runtime.sessions.open();
     const { id } = await runtime.sessions.open({ agent: runtime.agents.get('zod', 1) });
     const got = await runtime.sessions.get(id);
@@ -147,12 +147,12 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
   });
 });
 
-test('[TYPE1] agents of different types stand in one list', () => {
+test('[TYPE1] agents of different types can be in one list', () => {
   const all: readonly Agent[] = agents;
   expect(all.map(({ name }) => name)).toEqual(['zod', 'valibot', 'arktype', 'untyped', 'zod']);
 });
 
-test('[TYPE1] a tool is given the value that its input schema makes of the call', async () => {
+test('[TYPE1] a tool receives the value that its input schema parses from the call', async () => {
   const calls: unknown[] = [];
   const schemas = {
     zod: z.object({ count: z.string().transform(Number) }),
@@ -183,7 +183,7 @@ test('[TYPE1] a tool is given the value that its input schema makes of the call'
   expect(calls).toEqual([{ count: 3 }, { count: 3 }]);
 });
 
-test('[TYPE2] a state schema that changes values is refused by a sentence that says what to remove', () => {
+test('[TYPE2] a state schema that changes values is rejected by the compiler with a message that says what to remove', () => {
   type Same = CheckingSchema<Order, Order>;
   type Changing = CheckingSchema<{ port?: number | undefined }, { port: number }>;
   const sentence = 'a state schema must not change values: remove its defaults, coercions, transforms and brands';
@@ -191,7 +191,7 @@ test('[TYPE2] a state schema that changes values is refused by a sentence that s
   expectTypeOf<Same>().not.toExtend<typeof sentence>();
 });
 
-test('[TYPE3] the result of a run is told apart by its status', () => {
+test('[TYPE3] the status of a run result narrows its type', () => {
   const toldBy = (result: RunResult<number>): unknown => {
     switch (result.status) {
       case 'succeeded':
@@ -216,7 +216,7 @@ test('[TYPE3] the result of a run is told apart by its status', () => {
   expectTypeOf<Extract<RunPart<number>, { type: 'end' }>['result']>().toEqualTypeOf<EndedRun<number>>();
 });
 
-test('[TYPE4] the client has the types of an agent, given the agent or its type alone', async () => {
+test('[TYPE4] the client has the types of an agent, given the agent or only its type', async () => {
   const { server, keys } = await startTestServer({}, { agents });
   const client = connect({ url: server.url, key: keys.member });
   const byType = await client.sessions.open<typeof withValibot>({ agent: 'valibot' });
@@ -241,7 +241,7 @@ test('[TYPE4] the client has the types of an agent, given the agent or its type 
   expectTypeOf(await client.sessions.open({ agent: 'untyped' })).toEqualTypeOf<ClientSession<OwnState, Json>>();
 });
 
-test('[TYPE3] over HTTP each status of a run has a schema of its own', async () => {
+test('[TYPE3] over HTTP each status of a run has its own schema', async () => {
   const { json } = await startTestServer();
   const { components } = await json('/v1/openapi.json', { key: '' });
   const { oneOf, discriminator } = components.schemas.RunResult;

@@ -39,7 +39,7 @@ const again = defineScript({
   steps: [{ text: 'Done.' }, { calls: [{ tool: 'look', input: {} }] }, { text: 'Done.' }],
 });
 
-/** The calls of the tool, each of which the test ends. */
+/** Records the calls of the tool. The test ends each of them. */
 const newCalls = () => {
   const begun = Promise.withResolvers<void>();
   const calls: { readonly attempt: number; readonly signal: AbortSignal; readonly end: () => void }[] = [];
@@ -143,7 +143,7 @@ test("[WORKER2, WORKER17] a caller with an API key sees whether a worker has cap
   await worker.stop();
 });
 
-/** Starts a worker of the first of two runtimes, in the middle of a call. */
+/** Starts two runtimes and a worker of the first one, which is in the middle of a call. */
 const atWork = async () => {
   const { agent, open, calls, begun } = newCluster();
   const [first, second] = [await open(), await open()];
@@ -364,7 +364,7 @@ test('[WORKER7, RUN11] a long wait for a model holds no worker, and any worker c
   isLimited = false;
   const second = await open(undefined, { clock: { now: () => began + 60_001 } });
   await second.worker().start();
-  await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // triggers a look before its time
+  await first.sessions.get(session.id).then((again) => again.limit({ turns: 100 })); // triggers a check before the wait is over
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(await typesOf(session)).toContain('run.resumed');
 });
@@ -385,7 +385,7 @@ test('[WORKER8] a session that could not be released is released when the store 
   expect(await runtime.workers()).toEqual([]);
 });
 
-test('[WORKER9] sessions of higher priority come first', async () => {
+test('[WORKER9] sessions of higher priority are claimed first', async () => {
   const { agent, open } = newCluster();
   const runtime = await open();
   const order: string[] = [];
@@ -400,7 +400,7 @@ test('[WORKER9] sessions of higher priority come first', async () => {
   expect(order).toEqual(['high', 'normal', 'low']);
 });
 
-test('[WORKER10] limits hold for all workers together', async () => {
+test('[WORKER10] limits apply to all workers together', async () => {
   const { agent, open, calls } = newCluster();
   const runtimes = [await open(), await open()];
   const limits = { perWorkspace: 2, perAgent: { 'coder@1': 3 } };
@@ -426,7 +426,7 @@ test('[WORKER10] limits hold for all workers together', async () => {
   for (const run of runs) expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER12] sessions of a claim whose answer was lost are worked on by the same worker', async () => {
+test('[WORKER12] when the answer to a claim is lost, the same worker still works on the claimed sessions', async () => {
   const { agent, open } = newCluster();
   let losses = 1;
   const runtime = await open((store) => ({
@@ -468,7 +468,7 @@ test('[WORKER12] a session claimed again before its release was answered stays w
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
-/** An agent that delegates a task to this many helpers at once. */
+/** An agent that delegates a task to this many helpers at the same time. */
 const newBoss = (tools: Tool[], helpers = 1) => {
   const helper = defineAgent({ name: 'helper', version: 1, model: scriptedModel(script), tools });
   const calls = Array.from({ length: helpers }, () => ({ tool: 'helper', input: { task: 'look' } }));
@@ -528,7 +528,7 @@ test('[WORKER3] a call that waits for a subagent does not delay draining', async
   expect(calls).toHaveLength(1);
 });
 
-test('[WORKER7] a pausing session whose model retry is far off pauses at once', async () => {
+test('[WORKER7] a pausing session whose model retry is far off pauses immediately', async () => {
   const asked = Promise.withResolvers<void>();
   const mayFail = Promise.withResolvers<void>();
   const model: Model = {
@@ -571,7 +571,7 @@ test('[WORKER4] a worker releases a session as soon as two thirds of its lease h
   expect(performance.now() - claimedAt).toBeLessThan(0.9 * leaseMs);
 });
 
-test('[WORKER13] a session reserved for a worker that does not come is claimed before the next poll', async () => {
+test('[WORKER13] a session reserved for a worker that does not claim it is claimed before the next poll', async () => {
   const { agent, open } = newCluster();
   let leftUntil = 0;
   const runtime = await open((store) => ({
@@ -631,7 +631,7 @@ test('[WORKER3] a model that never answers and ignores aborts does not block sto
   expect(worker.state().holds).toBe(0);
 });
 
-test('[WORKER6] a scheduled input is no reason to reject an immediate one', async () => {
+test('[WORKER6] a scheduled input does not cause an immediate input to be rejected', async () => {
   const { agent, open } = newCluster();
   const session = await (await open()).sessions.open({ agent });
   await session.send('Later', { notBefore: Date.now() + 3_600_000 });
@@ -639,7 +639,7 @@ test('[WORKER6] a scheduled input is no reason to reject an immediate one', asyn
   await expect(session.send('Now too', { policy: 'reject' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
 });
 
-test('[WORKER5] a worker that cannot begin fails when it is started', async () => {
+test('[WORKER5] starting a worker fails if its data folder cannot be created', async () => {
   const { open } = newCluster();
   const file = join(await mkdtemp(join(tmpdir(), 'perdure-')), 'no-folder');
   await writeFile(file, '');

@@ -19,7 +19,7 @@ const start = () => {
   return { ...folder, at: { folder: path, cacheFile: `${path}.cache` }, blobs: new MemoryBlobs() };
 };
 
-test('[FILE14] snapshots, restores and diffs run in a thread, with the store on this side', async () => {
+test('[FILE14] snapshots, restores and diffs run in a separate thread, while the store is used from the main thread', async () => {
   const { write, list, at, blobs } = start();
   write('a', 'one\n');
   write('b', 'x'.repeat(100_000));
@@ -57,7 +57,7 @@ test('[FILE14] tasks on one worktree run one after the other, and those of other
   expect(blobs.kept.has(theirs.root)).toBe(false);
 });
 
-test('[FILE14] a failure keeps its code on its way out of the thread, and a store failure both ways', async () => {
+test('[FILE14] an error keeps its code when it leaves the thread, and a store error also when it enters it', async () => {
   const { write, at, blobs } = start();
   write('a', 'one');
   await expect(worktrees.snapshot({ ...at, folder: `${at.folder}/none` }, blobs)).rejects.toMatchObject({
@@ -81,7 +81,7 @@ test('[FILE45] a failing task waits for its uploads in flight', async () => {
   blobs.readBlob = async () => reached.resolve() as undefined;
   blobs.hasBlobs = async () => {
     await reached.promise;
-    await turn(); // lets the failure come before this answer
+    await turn(); // lets the failure arrive before this answer
     return new Set();
   };
   await expect(worktrees.restore({ ...at, root: 'f'.repeat(64) }, blobs)).rejects.toMatchObject({
@@ -147,7 +147,7 @@ test('[FILE14] a large snapshot leaves the event loop free', async () => {
 
 const noStore = { readBlob: async () => undefined, hasBlobs: async () => new Set<string>() };
 
-test('[FILE14] a process that waits for the thread to stop does not exit before', async () => {
+test('[FILE14] a process that waits for the thread to stop does not exit before the thread has stopped', async () => {
   const script = runScript(`
     import { Worktrees } from ${moduleUrl('src/core/files/disk/worktrees.ts')};
     import { emptyTree } from ${moduleUrl('src/core/files/tree.ts')};

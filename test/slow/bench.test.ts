@@ -60,7 +60,7 @@ test.for([
   await rm(folder, { recursive: true });
 });
 
-test('in the peer benchmark, the plot ends with the ratios of the tables and cuts off no label', () => {
+test('in the peer benchmark, the last points of the plot are the ratios in the tables, and no label is cut off', () => {
   const measured = (system: SystemName, ms: (turn: number) => number) => ({
     system,
     mode: 'turn' as const,

@@ -49,7 +49,10 @@ const bundledClient = async (): Promise<string> => {
 const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,"><title>Chat</title></head>
 <body><ol id="transcript"></ol><script type="module" src="/chat.js"></script></body></html>`;
 
-/** A page like a user would write: it opens a session, sends, follows it, and shows the transcript. */
+/**
+ * The script of a page as a user would write it: it opens a session, sends an input, follows the session, and shows
+ * the transcript.
+ */
 const chat = `
 import { connect } from '/client.js';
 window.chat = async (url, key) => {
@@ -129,7 +132,7 @@ test('[HTTP4] a page of an origin that is not allowed can read nothing', async (
 
 const looks = [360, 1280].flatMap((width) => (['light', 'dark'] as const).map((scheme): Look => ({ width, scheme })));
 
-/** How many pixels of the page lie to the right of the window. */
+/** Number of pixels of the page that lie to the right of the window. */
 const beyond = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
 
 /** Saves a screenshot for people to look at, if PERDURE_SCREENSHOTS names a folder. */

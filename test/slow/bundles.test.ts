@@ -76,7 +76,7 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       return { session, fork, grandchild };
     };
 
-    test('[BUN1, HASH2] holds a session with its lineage and yields the same hashes after import', async () => {
+    test('[BUN1, HASH2] holds a session with its lineage, and the imported events have the same hashes', async () => {
       const { session, grandchild } = await family();
       const sessions = elsewhere();
       const imported = await sessions.import(inChunks(await collect(grandchild.export())));

@@ -17,7 +17,7 @@ vi.setConfig({ testTimeout: 120_000 }); // many processes, perhaps on a busy mac
 const library = new URL('../../src/index.ts', import.meta.url).href;
 const bin = fileURLToPath(new URL('../../bin/perdure', import.meta.url));
 
-/** The tool `slow` finishes once the file `go` exists, in any process and on any attempt. */
+/** A configuration whose tool `slow` finishes once the file `go` exists, in any process and on any attempt. */
 const config = `
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,10 @@ afterEach(async () => {
   rmSync(cwd, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 });
 
-/** Runs in this process, which is many times cheaper. Background work that the command starts is a real process. */
+/**
+ * Runs the command in this process, which is many times cheaper. Background work that the command starts is a real
+ * process.
+ */
 const perdure = async (args: readonly string[], options?: CallOptions) => {
   const { code, raw, err } = await callCli(args, {
     ...worldOf(options),
@@ -119,7 +122,7 @@ const started = (child: ChildProcessWithoutNullStreams) => {
     closed,
     text: () => stripVTControlCharacters(text),
     raw: () => text,
-    /** Waits until the output after position `from` contains `wanted`; returns the position after it. */
+    /** Waits until the output after position `from` contains `wanted`, and returns the position after it. */
     says: (wanted: string, from = 0) =>
       new Promise<number>((resolve, reject) => {
         const look = (): void => {
@@ -149,7 +152,7 @@ const widest = (text: string): number =>
   Math.max(...text.split(/\r?\n/).map((line) => line.split('\r').at(-1)!.length));
 
 describe('configuration', () => {
-  test('[CLIR17] without a configuration there is the demo agent, which says that it is a script', async () => {
+  test('[CLIR17] without a configuration the demo agent answers and says that it is a script', async () => {
     const { out, err } = await perdure(['agents']);
     expect(out).toMatch(/^AGENT .*\ndemo +1 +scripted\//);
     expect(err).toContain('a script, not a model');
@@ -324,7 +327,7 @@ describe('send', () => {
     expect(await perdure(['attach', id])).toMatchObject({ code: 3, err: expect.stringContaining('cancelled') });
   });
 
-  test('[CLIR2] send takes text from stdin, files, a key and a policy; its JSON lines are those of log', async () => {
+  test('[CLIR2] send accepts text from stdin, files, a key and a policy, and its JSON lines equal those of log', async () => {
     configured();
     const id = await newTester();
     writeFileSync(join(cwd, 'a.txt'), 'attached');
@@ -374,7 +377,7 @@ describe('send', () => {
     expect(existsSync(join(cwd, '.perdure'))).toBe(false);
   });
 
-  test('[WORKER6] a scheduled input returns at once, delays no other input, and no worker starts it early', async () => {
+  test('[WORKER6] sending a scheduled input returns immediately, the input delays no other, and no worker starts it early', async () => {
     configured();
     const id = await newTester();
     const before = Date.now();
@@ -427,7 +430,7 @@ describe('leaving a run and coming back', () => {
     expect(await endOf(id)).toBe('cancelled');
   });
 
-  test('[CLIR3] --detach returns at once; a closed output pipe, SIGTERM and SIGHUP leave the run alive', async () => {
+  test('[CLIR3] --detach returns immediately; a closed output pipe, SIGTERM and SIGHUP leave the run alive', async () => {
     configured();
     const id = await newTester();
     const { session, run } = JSON.parse((await inOwnProcess(['send', id, 'slow one', '--detach', '--json'])).out);
@@ -460,14 +463,14 @@ describe('leaving a run and coming back', () => {
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
   });
 
-  /** Starts the command by an older Node, which runs ours as its child, both in a new process group. */
+  /** Starts the command with an older Node, which runs ours as its child. Both are in a new process group. */
   const startGroup = (args: readonly string[]) => {
     const [node, ...options] = olderNode(cwd);
     const child = spawn(node!, [...options, bin, ...args], { cwd, env: environment, detached: true });
     return { ...started(child), signal: () => process.kill(-child.pid!, 'SIGTERM') };
   };
 
-  test('[CLIR3] SIGTERM to a launcher and its child counts as one signal and leaves the run alive', async () => {
+  test('[CLIR3] SIGTERM to a launcher and its child is handled as one signal and leaves the run alive', async () => {
     configured();
     const id = await newTester();
     const sending = startGroup(['send', id, 'slow one']);
@@ -518,7 +521,7 @@ describe('leaving a run and coming back', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'run.ended', run, payload: { status: 'succeeded' } });
   });
 
-  test('[CLIR19] attach to an idle session says so, and how to begin', async () => {
+  test('[CLIR19] attach to an idle session says that it is idle and how to send an input', async () => {
     configured();
     const id = await newTester();
     expect(await perdure(['attach', id])).toEqual({
@@ -537,7 +540,7 @@ describe('leaving a run and coming back', () => {
     expect(err).not.toContain('nothing is running');
   });
 
-  test('[CLIR19] attach works on a run that no worker has claimed', async () => {
+  test('[CLIR19] attach executes a run that no worker has claimed', async () => {
     configured();
     const id = await newTester();
     const sending = start(['send', id, 'slow one']);
@@ -621,7 +624,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect(await perdure(['resume', id])).toMatchObject({ code: 0, err: '' });
   });
 
-  test('[CLIR5, SUB3] a run whose subagent waits says where, and continues when the wait is answered', async () => {
+  test('[CLIR5, SUB3] send shows which session of a subagent waits, and the run continues when the wait is answered', async () => {
     configured();
     const id = (await said(['open', '--agent', 'boss'])).trim();
     const waiting = await perdure(['send', id, 'Go']);
@@ -669,7 +672,7 @@ describe('on a terminal', () => {
     expect(await asking.closed).toBe(0);
   });
 
-  test('[CLIR6] an approval from elsewhere removes the prompt', async () => {
+  test('[CLIR6] the prompt disappears when the approval is answered elsewhere', async () => {
     configured();
     const id = await newTester();
     const sending = onTerminal(['send', id, 'wipe it']);
@@ -680,7 +683,7 @@ describe('on a terminal', () => {
     expect(await sending.closed).toBe(0);
   });
 
-  test('[CLIR6] hostile text stays text, long text is wrapped, and NO_COLOR means no escape sequences', async () => {
+  test('[CLIR6] control characters are shown as text, long text is wrapped, and NO_COLOR means no escape sequences', async () => {
     configured();
     const id = await newTester();
     const hostile = onTerminal(['send', id, 'hostile'], { NO_COLOR: '1' });
@@ -695,7 +698,7 @@ describe('on a terminal', () => {
     expect(widest(long.text())).toBeLessThanOrEqual(80);
   });
 
-  test('[CLIR6] Ctrl-C on a terminal leaves the run, and its background process lives on', async () => {
+  test('[CLIR6] Ctrl-C on a terminal leaves the run to a background process, which continues', async () => {
     configured();
     const id = await newTester();
     const sending = onTerminal(['send', id, 'slow one']);
@@ -788,7 +791,7 @@ describe('chat', () => {
     }
   });
 
-  test('[CLIR22] with --json every line is an input or an answer, and every outcome is a line of JSON', async () => {
+  test('[CLIR22] with --json every input line is an input or an answer, and every outcome is a line of JSON', async () => {
     configured();
     const lines = ['hi', '', 'wipe it', 'perhaps', 'n keep it', '/quit is text', 'a question', '8080'];
     const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester', '--json'], {

@@ -15,7 +15,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // shells, perhaps
 
 interface Stage {
   readonly perdure: Perdure;
-  /** Each example gets its own session. */
+  /** Opens a session for an example, so that no two examples share one. */
   readonly newSession: () => Promise<string>;
 }
 
@@ -45,8 +45,8 @@ const makers: Readonly<Record<string, (stage: Stage) => Promise<Ids>>> = {
 };
 
 /**
- * Commands to run before an example, unless an earlier command on the page has done their work. SES is the example's
- * session.
+ * Commands to run before an example, unless an earlier command on the page has had the same effect. SES is the
+ * session of the example.
  */
 const before: Readonly<Record<string, readonly string[]>> = {
   resume: ['pause SES'],
@@ -75,7 +75,7 @@ const runsOn = (example: string): boolean => example.endsWith('  # until Ctrl-C'
 const beginnings = { bash: 'set -eo pipefail', zsh: 'autoload -U compinit && compinit -u -D', fish: 'true' };
 const shellFor = (example: string): keyof typeof beginnings =>
   example.includes('completion zsh') ? 'zsh' : example.includes('completion fish') ? 'fish' : 'bash';
-/** A machine may lack zsh and fish. */
+/** Whether the shell is installed. A machine may lack zsh and fish. */
 const isHere = (shell: string): boolean => shell === 'bash' || spawnSync(shell, ['--version']).status === 0;
 
 let root: string;

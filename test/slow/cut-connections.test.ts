@@ -21,7 +21,7 @@ afterAll(async () => {
 interface Kind {
   readonly event?: NewEvent;
   readonly options?: Partial<AppendRequest>;
-  /** Prepares the session before the append. */
+  /** Prepares the session before the append is made. */
   readonly before: (store: Store, key: SessionKey) => Promise<unknown>;
 }
 
@@ -41,7 +41,8 @@ const kinds: Record<string, Kind> = {
 };
 
 /**
- * Makes one append of this kind and cuts its connection at that point. `wasCut` is false if the append ended first.
+ * Makes one append of this kind and cuts its connection at that point. `wasCut` is false if the append ended before
+ * the cut.
  */
 const cutAppend = async (kind: Kind, cut: Cut, afterwards: 'pass' | 'refuse') => {
   const proxy = await startProxy(database.url);
@@ -76,7 +77,8 @@ const sides = ['client', 'server'] as const;
 const atOnce = 16;
 
 /**
- * Cuts at each message in turn, several at a time, until an append ends before its cut. Returns the number of cuts.
+ * Cuts at each message in turn, several appends concurrently, until an append ends before its cut. Returns the number
+ * of cuts.
  */
 const cutAtEach = async (from: Cut['from'], wasCutAt: (cut: Cut) => Promise<boolean>): Promise<number> => {
   for (let cuts = 0; ; ) {
@@ -102,7 +104,7 @@ describe.each(Object.entries(kinds))('an append that %s, cut off at each message
 });
 
 test.each(sides)(
-  '[FAULT1, KEY1] without a second connection, an append cut at each message of the %s is acknowledged, failed, or settled by its key',
+  '[FAULT1, KEY1] without a second connection, an append cut at each message of the %s succeeds, fails, or can be resolved by repeating its key',
   async (from) => {
     const seen = { acknowledged: 0, refused: 0, unknown: 0 };
     await cutAtEach(from, async (cut) => {

@@ -37,7 +37,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     place.edit((_, prefix) => `update ${prefix}${table} set ${change} where ${where}`);
   const editEvent = (seq: number, change: string) => edit('events', change, `session = '${damaged}' and seq = ${seq}`);
   const editSession = (change: string, id = damaged) => edit('sessions', change, `id = '${id}'`);
-  /** Opens the store like a new process, without caches. */
+  /** Opens the store as a new process would, without caches. */
   const restarted = async (): Promise<Sessions> => {
     const again = await openRuntime({ store: place.address });
     onTestFinished(() => again.close());
@@ -148,7 +148,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     );
 
     test.each(['seq = 0', 'seq = -1', `at = ${unsafe}`, 'at = -1'])(
-      '[QRY4] %s is repaired from the log',
+      '[QRY4] a repair restores a row with %s from the log',
       async (change) => {
         await editSession(change);
         await (await restarted()).rebuildProjections();
@@ -223,10 +223,10 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
   describe('a lineage that loops back to itself', () => {
     const circles = {
       'through its fork': () => `parent = '${fork}', forked_at = 3`,
-      'at once': () => `parent = '${damaged}', forked_at = 3`,
+      'to itself': () => `parent = '${damaged}', forked_at = 3`,
     };
     test.each(Object.entries(circles))(
-      '[FAULT1, FAULT2] %s is reported as STORE_CORRUPT at once',
+      '[FAULT1, FAULT2] a loop %s is reported as STORE_CORRUPT immediately',
       async (_, change) => {
         await editSession(change());
         const sessions = await restarted();

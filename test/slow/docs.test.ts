@@ -15,8 +15,8 @@ import { freePort } from '../support/servers/free-port.ts';
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const here = (name: string) => fileURLToPath(new URL(`../support/docs/${name}`, import.meta.url));
 /**
- * Generated pages such as docs/reference are checked by `npm run check:docs`, and their commands by
- * command-examples.test.ts.
+ * Whether a page is generated. Pages such as docs/reference are checked by `npm run check:docs`, and their commands
+ * by command-examples.test.ts.
  */
 const isGenerated = (text: string) => text.startsWith('<!-- Generated');
 const files = [...readFiles('README.md', 'docs/**/*.md')].filter(([, text]) => !isGenerated(text));
@@ -51,7 +51,9 @@ const folderFor = (file: string): string => {
   return folder;
 };
 
-/** Runs code in a new folder, with its own port and database in place of those that the document names. */
+/**
+ * Runs code of a document in a new folder, with its own port and database in place of those that the document names.
+ */
 const runDocument = async (file: string, code: string) => {
   const cwd = folderFor(file);
   putPrograms(cwd);
@@ -75,7 +77,10 @@ declare global {
 }
 `;
 
-/** Starts first and is awaited last, because it takes as long as all the rest and uses its own core. */
+/**
+ * Checks the types of all code in the documents. It starts first and is awaited last, because it takes as long as all
+ * the rest and uses its own core.
+ */
 const checkTypes = () => {
   const folder = folderFor('types');
   symlinkSync(join(checkout, 'node_modules'), join(folder, 'node_modules'));

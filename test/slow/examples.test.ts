@@ -39,7 +39,7 @@ const run = async (example: string, store: string | undefined): Promise<string> 
   return ended.out;
 };
 
-/** Reads the results from the store alone, as a later process would. */
+/** Reads the results from the store alone, as a later process would do. */
 const look = async <Found>(store: string, at: (runtime: Runtime) => Promise<Found>): Promise<Found> => {
   await using runtime = await openRuntime({ store });
   return await at(runtime);
@@ -140,7 +140,7 @@ const claims: Readonly<Record<string, (out: string, runtime: Runtime) => Promise
   },
 };
 
-test.each(examples)('[TRACK1] %s does what it prints, and leaves nothing behind', async (example) => {
+test.each(examples)('[TRACK1] %s does what its output claims, and leaves nothing behind', async (example) => {
   const database = example === '07-many-workers' ? await createDatabase() : undefined;
   try {
     const store = database?.url ?? `sqlite:${join(place, 'perdure.db')}`;

@@ -43,11 +43,11 @@ const expectSessions = async (address: string, keys: readonly ReturnType<typeof 
   await store.close();
 };
 
-/** Fewer rounds for SQLite, because each of its stores starts two threads. */
+/** Number of rounds; fewer for SQLite, because each of its stores starts two threads. */
 const rounds: Record<StoreKind, number> = { sqlite: 2, postgres: 3 };
 
 describe.each(storeKinds)('the first opening on %s', (kind) => {
-  test('[ST1, ST4] eight openings of a new database at once, by four processes, end with one schema, and all can write', async () => {
+  test('[ST1, ST4] eight concurrent openings of a new database, by four processes, create one schema, and all can write', async () => {
     const others = await Promise.all([startBeginner(), startBeginner(), startBeginner()]);
     for (let round = 0; round < rounds[kind]; round++) {
       const address = await newPlace(kind);

@@ -180,7 +180,7 @@ test('[GC7] a worktree that cannot be inspected stays, and is reported', async (
   expect(readFileSync(folder, 'utf8')).toBe('a file in its place');
 });
 
-test('[GC5] a worktree that was moved away and must stay does not block the one made since', async () => {
+test('[GC5] a worktree that was moved away and must stay does not block the worktree that was created since', async () => {
   const session = await archived();
   renameSync(homeOf(session), `${homeOf(session)}.leaving`);
   writeFileSync(join(`${homeOf(session)}.leaving`, 'files', 'a.txt'), 'by hand');
@@ -215,7 +215,7 @@ test('[GC8] a worktree that was moved away is put back if its session is no long
   expect(contentOf(session)).toEqual(['files', 'files/a.txt']);
 });
 
-test('[GC5] files to be removed are read again, whatever an earlier scan says', async () => {
+test('[GC5] files are read again before they are removed, even if an earlier scan is cached', async () => {
   const session = await archived();
   await runtime.close();
   const file = join(homeOf(session), 'files', 'a.txt');

@@ -93,7 +93,7 @@ const kept = (size: number): readonly MadeEvent[] => [
 ];
 const named = snapshotted(treeHash(row('a')));
 
-/** Each tree contains the previous one twice, so a few lines stand for more files than any disk holds. */
+/** Trees that each contain the previous one twice, so that a few lines describe more files than any disk holds. */
 const manyFiles = (depth: number): { lines: readonly string[]; hash: string } => {
   let below = treeBytes([row('a')]);
   const lines = [...file, ...madeBlob('tree', below)];
@@ -298,7 +298,7 @@ describe.each(storeKinds)('bundles with a valid chain on %s', (kind) => {
     }
   });
 
-  test('[BUN1, CARRY1] carried-over state is imported, pins with their facts', async () => {
+  test('[BUN1, CARRY1] carried-over state is imported, including pins with their facts', async () => {
     const source = await runtime.as({ workspace: 'source', member: 'ann', role: 'admin' }).sessions.open();
     await source.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
     await source.pin('port');

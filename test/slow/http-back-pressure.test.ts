@@ -7,7 +7,7 @@ const mebibyte = 1024 * 1024;
 const silentReaders = 5;
 const appended = 100;
 
-test('[HTTP23] readers that stop reading while 100 MiB are appended take bounded memory', async () => {
+test('[HTTP23] readers that stop reading while 100 MiB are appended use bounded memory in the server', async () => {
   const server = await ServerProcess.start();
   const text = 'x'.repeat(mebibyte);
   for (let at = 0; at < 10; at++) await server.append(text, `warm-up.${at}`);

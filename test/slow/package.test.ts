@@ -123,7 +123,7 @@ describe('the tarball', () => {
 });
 
 describe.concurrent('installed into an empty project, without optional packages', () => {
-  test('[CLI2] tells a program run by an older Node which version is needed', async () => {
+  test('[CLI2] fails in a program run by an older Node with a message that names the required version', async () => {
     const script = `import { openRuntime } from 'perdure';
       await openRuntime({ store: 'sqlite:old/perdure.db' }).catch(({ message }) => console.log(message));`;
     const [node, ...options] = olderNode(project);
@@ -180,7 +180,7 @@ describe.concurrent('installed into an empty project, without optional packages'
     expect(await run('node', required)).toBe('function\n');
   });
 
-  test('a running program continues when the package is replaced under it', async () => {
+  test('a running program continues when the files of the package are replaced', async () => {
     const copy = join(project, 'node_modules', 'replaced');
     cpSync(join(project, 'node_modules', 'perdure'), copy, { recursive: true });
     const script = `
@@ -194,7 +194,7 @@ describe.concurrent('installed into an empty project, without optional packages'
       };
       const { runtime } = await open(replaced);
       await runtime.worker().start();
-      await (await runtime.sessions.open()).tree(); // both threads of the store are at work then
+      await (await runtime.sessions.open()).tree(); // after this, both threads of the store have started
       rmSync(${JSON.stringify(join(copy, 'dist'))}, { recursive: true });
       const { runtime: sender, agent } = await open(intact);
       const session = await sender.sessions.open({ agent });
@@ -231,7 +231,9 @@ describe('its types are complete and strict', () => {
   const tsc = join(checkout, 'node_modules', 'typescript', 'bin', 'tsc');
   const strict = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--target', 'es2022', '--ignoreConfig'];
 
-  /** Uses each import, so that none is dropped, and expects each deliberate type error. */
+  /**
+   * A program that uses each import, so that none is dropped, and contains deliberate type errors that must be found.
+   */
   const typed = `
     ${entries.map((entry, index) => `import * as part${index} from '${posix.join('perdure', entry)}';`).join('\n')}
     import { openRuntime } from 'perdure';
@@ -240,7 +242,10 @@ describe('its types are complete and strict', () => {
     // @ts-expect-error a store is an address or a store
     export const wrong = openRuntime({ store: 1 });`;
 
-  /** The types of an agent reach its sessions, runs and clients through the declarations that are packed. */
+  /**
+   * A program that checks that the types of an agent reach its sessions, runs and clients through the packed
+   * declarations.
+   */
   const agentProgram = `
     import { type Agent, defineAgent, defineTool, type Runtime, type Session } from 'perdure';
     import type { Client } from 'perdure/client';
@@ -263,7 +268,7 @@ describe('its types are complete and strict', () => {
       const status: 'draft' | 'placed' = (await fork.state()).own.status;
       await fork.commit(({ own }) => {
         own.status = 'placed';
-        // @ts-expect-error 'lost' is no status
+        // @ts-expect-error 'lost' is not a status
         own.status = 'lost';
       });
       const afar = await client.sessions.open<typeof shop>({ agent: 'shop' });

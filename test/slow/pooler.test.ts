@@ -13,14 +13,15 @@ import { postgresHarness } from '../support/postgres/postgres-harness.ts';
 
 const database = await createDatabase();
 /**
- * Smaller than the pool of one store, so that a caller that holds one connection while waiting for another is found.
+ * The pool is smaller than that of one store, so that a caller that waits for a second connection while it holds one
+ * would block and be detected.
  */
 const pooler = await startPgbouncer(database.url, 3);
 const hourMs = 3_600_000;
 
 const open = () => openPostgresStore({ url: pooler.url, listenUrl: database.url, fallbackPollMs: hourMs });
 
-/** Appends `count` texts to each session, one after the other in each. */
+/** A program that appends `count` texts to each session, one after another. */
 const appender = (name: string, keys: readonly object[], count: number): string => `
   import { openPostgresStore } from ${moduleUrl('src/stores/postgres/index.ts')};
   const store = await openPostgresStore({ url: ${JSON.stringify(pooler.url)} });

@@ -17,7 +17,7 @@ const ask = async <Row extends pg.QueryResultRow>(url: string, sql: string): Pro
   }
 };
 
-/** Connections report their statistics when they end. */
+/** Returns how often PostgreSQL has synced its log. Connections report their statistics when they end. */
 const countSyncs = async (adminUrl: string): Promise<number> => {
   const [row] = await ask<{ fsyncs: number }>(
     adminUrl,

@@ -54,7 +54,7 @@ const end = (child: ChildProcess, signal: NodeJS.Signals): void => {
   }
 };
 
-/** Occupies the default port, unless another test already held it when the first server started. */
+/** Occupies the default port, unless another process already held it when the first server started. */
 const takeUsualPort = async (): Promise<void> => {
   const taken = createServer().listen(4730, '127.0.0.1');
   onTestFinished(() => void taken.close());
@@ -76,7 +76,7 @@ const started = async (line: string) => {
   return { ...server, url: url!, next };
 };
 
-test("[START1, START2] following the README on a clean clone with the system's Node: it starts, and the suggested commands and the demo work", async () => {
+test("[START1, START2] following the README on a clean clone with the system's Node: the server starts, and the suggested commands and the demo work", async () => {
   const start = commands.find((line) => line.endsWith('npm start'));
   expect(start).toBe('npm ci && npm start');
   expect(existsSync(join(clone, 'node_modules'))).toBe(false);

@@ -82,7 +82,7 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
     expect((await session.state()).filesModified['node_modules.txt']).toMatchObject({ tool: 'shell' });
   });
 
-  test('[FILE26] changes of an interrupted prepare command are recorded as its own', async () => {
+  test('[FILE26] changes of an interrupted prepare command are attributed to that command', async () => {
     const { session, turn, machine, sessionAt } = await startRunFiles(kind, {
       prepare: 'test -e half.txt || { echo half > half.txt; sleep 60; }',
     });

@@ -40,7 +40,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
-  test('[FILE17, FILE46] a call that changes nothing records no change; a failed call records what it left', async () => {
+  test('[FILE17, FILE46] a call that changes nothing records no change; the changes of a failed call are recorded', async () => {
     const { session, turn, set, resultOf } = await startRunFiles(kind);
     await turn(() => undefined);
     expect(await eventsOf(session, 'files.snapshotted')).toEqual([]);
@@ -53,7 +53,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     expect((await session.toolCalls())[0]).toMatchObject({ status: 'threw' });
   });
 
-  test('[FILE46] calls of one answer that may write run one at a time, and each has its own changes', async () => {
+  test('[FILE46] calls of one answer that may write run one at a time, and changes are recorded per call', async () => {
     const { session, set, resultOf } = await startRunFiles(kind);
     let count = 0;
     set((context) => write({ [`${++count}.txt`]: 'x' })(context));
@@ -195,7 +195,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     expect((await session.state()).filesModified['a.txt']).toMatchObject({ change: 'deleted' });
   });
 
-  test('[FILE25] an artifact kept by a call is in the log with its outcome, and no rewind drops it', async () => {
+  test('[FILE25] an artifact kept by a call is in the log with the outcome of the call, and survives a rewind', async () => {
     const { session, turn } = await startRunFiles(kind);
     await turn(({ keepArtifact }) => keepArtifact('report.md', '# One'));
     await turn(({ keepArtifact }) => keepArtifact('report.md', '# Two', { mediaType: 'text/x-notes' }));

@@ -14,7 +14,7 @@ import {
 import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) => {
-  test('[FILE20] unattributed changes are committed as done outside before the next call', async () => {
+  test('[FILE20] changes that belong to no call are committed as made outside before the next call', async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     writeFileSync(join(seen().folder, 'a.txt'), 'by hand');
@@ -59,7 +59,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
   });
 
   test.each(whoseFolders)(
-    '[FILE20] changes seen in %s folder but not recorded before a crash are not lost to a write from elsewhere',
+    '[FILE20] changes seen in %s folder but not recorded before a crash are not overwritten by a write from elsewhere',
     async (whose) => {
       const files = await filesOf(whose);
       const { runtime, session, data, turn, found, seen } = await startRunFiles(kind, { files });

@@ -7,7 +7,7 @@ import { contentOf, eventsOf, newFolder, startRunFiles, write } from '../support
 import { storeKinds } from '../support/stores/stores.ts';
 
 describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
-  test("[FILE23] calls work there, the person's changes count, and forks work elsewhere", async () => {
+  test("[FILE23] calls work in the folder, the person's changes are recorded, and forks use another folder", async () => {
     const own = await newFolder();
     writeFileSync(join(own, 'a.txt'), 'mine');
     const { runtime, session, turn, sessionAt, seen } = await startRunFiles(kind, { files: { cwd: own } });
@@ -146,7 +146,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     }
   });
 
-  test("[FILE28] a restore changes a person's folder at once, after the person's changes are in the log", async () => {
+  test("[FILE28] a restore changes a person's folder immediately, after the person's changes are in the log", async () => {
     const own = await newFolder();
     writeFileSync(join(own, 'a.txt'), 'zero');
     mkdirSync(join(own, 'node_modules'));
@@ -167,7 +167,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(await eventsOf(session, 'files.conflicted')).toEqual([]);
   });
 
-  test("[FILE28] a restore during a run in a person's folder returns at once, and the next call finds it", async () => {
+  test("[FILE28] a restore during a run in a person's folder returns immediately, and the next call finds the restored files", async () => {
     const own = await newFolder();
     const { session, turn, found } = await startRunFiles(kind, { files: { cwd: own } });
     await turn(write({ 'a.txt': 'one' }));
@@ -215,7 +215,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(contentOf(own)).toEqual({ 'a.txt': '644 one' });
   });
 
-  test('[FILE29] another machine, even one of the same name, has the files in its own folder', async () => {
+  test('[FILE29] on another machine, even one of the same name, the files are in a folder of that machine', async () => {
     const own = await newFolder();
     const { session, data, machine, turn, elsewhere, sessionAt, seen } = await startRunFiles(kind, {
       files: { cwd: own },

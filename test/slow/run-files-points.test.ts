@@ -21,7 +21,7 @@ const markFile = ({ folder }: Place): string => join(dirname(folder), 'own-mark'
 const readMark = (place: Place) => JSON.parse(readFileSync(markFile(place), 'utf8'));
 const writeMark = (place: Place, mark: unknown): void => writeFileSync(markFile(place), JSON.stringify(mark));
 
-/** Where a restore moved a file that was in its way. */
+/** Path to which a restore moved a file that was in its way. */
 const aside = ({ folder }: Place, name: string): string => {
   const all = join(dirname(folder), 'aside');
   return join(all, ...readdirSync(all), name);

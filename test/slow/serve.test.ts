@@ -42,7 +42,7 @@ const ask = async (url: string, key: string | undefined, path: string, body?: un
   return response.json();
 };
 
-test('[HTTP10] the first start shows a key once and answers runs; after a signal stops it, the next start continues', async () => {
+test('[HTTP10] the first start shows a key once and answers runs; after a signal has stopped the server, the next start continues with its data', async () => {
   const folder = await newFolder();
   const first = await serve(folder, '--port', '0');
   expect(first.key).toMatch(/^pdk_local\./);
@@ -81,7 +81,7 @@ test('[START2] serve moves to the next port when the default port is taken and s
   expect((await stat(kept)).mode & 0o777).toBe(0o600);
 });
 
-test('[OBS1, OBS2, OBS3, OBS4] it logs requests without the key, counts them, and sends spans to the configured receiver', async () => {
+test('[OBS1, OBS2, OBS3, OBS4] a server logs requests without the key, counts them, and sends spans to the configured receiver', async () => {
   const collector = await startCollector();
   const cwd = await newFolder();
   const child = startPerdure(['serve', '--json', '--port', '0'], {
@@ -111,7 +111,7 @@ test('[OBS1, OBS2, OBS3, OBS4] it logs requests without the key, counts them, an
   expect(collector.spans().map(({ name }) => name)).toContain('invoke_agent demo');
 });
 
-test('[HTTP10] of two simultaneous first starts one shows a key, and it is the only key', async () => {
+test('[HTTP10] of two simultaneous first starts one shows a key, and the store has no other key', async () => {
   const folder = await newFolder();
   const both = await Promise.all([serve(folder, '--port', '0'), serve(folder, '--port', '0')]);
   const shown = both.flatMap(({ key }) => key ?? []);

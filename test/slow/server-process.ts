@@ -58,7 +58,7 @@ export class ServerProcess {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** The resident memory of the whole process, as the system counts it. */
+  /** The resident memory of the whole process, as the system reports it. */
   residentBytes(): number {
     return this.#statusBytes(/^VmRSS:\s+(\d+)/m);
   }
@@ -74,8 +74,8 @@ export class ServerProcess {
   }
 
   /**
-   * The memory in use: the minimum after several garbage collections, because finished responses are released a moment
-   * later.
+   * The memory in use: the minimum after several garbage collections, because finished responses are released with a
+   * delay.
    */
   async usedBytes(): Promise<number> {
     let least = Infinity;
@@ -89,7 +89,7 @@ export class ServerProcess {
     return least;
   }
 
-  /** Appends exactly once, however often the server is killed meanwhile. */
+  /** Appends exactly once, even if the server is killed in the meantime. */
   async append(content: string, idempotencyKey: string): Promise<void> {
     for (;;) {
       try {

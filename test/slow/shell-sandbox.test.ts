@@ -25,7 +25,10 @@ afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 });
 
-/** A data folder with sessions a and b, beside a key and an account. It is not in /tmp, which a sandbox replaces. */
+/**
+ * A data folder with sessions a and b, next to a key and an account. It is not in /tmp, because a sandbox replaces
+ * /tmp.
+ */
 const newHost = async () => {
   const host = await realpath(await mkdtemp('/var/tmp/perdure-sandbox-'));
   undo.push(() => rm(host, { recursive: true, force: true, maxRetries: 3 }));
@@ -158,7 +161,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(existsSync(file('x'))).toBe(false);
   });
 
-  test('[TOOL18] a command sees and signals only its own processes', async () => {
+  test('[TOOL18] a command can see and signal only its own processes', async () => {
     const { host, run, tool, contextOf } = await start();
     const sibling = useTool(
       tool,
@@ -235,7 +238,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(await tool.reconcile!({ command: '' } as never, context)).toEqual({ outcome: 'not-run' });
   });
 
-  test('[TOOL16] daemons end with their command, even without a trace of their origin', async () => {
+  test('[TOOL16] daemons end when their command ends, even if nothing links them to it', async () => {
     const { run, file } = await start();
     const daemon = "env -i setsid nohup bash -c '(sleep 0.3; echo x >late) & exec sleep 60' >/dev/null 2>&1 &";
     expect(await run(`${daemon} (${daemon}); disown -a; echo done`)).toMatchObject({ exitCode: 0, output: 'done\n' });
@@ -254,7 +257,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(await run('for n in 1 2 3 4 5; do sleep 0.2 & done; wait; echo few')).toMatchObject({ output: 'few\n' });
   });
 
-  test('[TOOL16] memory is limited for all processes together, and shared memory counts once', async () => {
+  test('[TOOL16] memory is limited for all processes together, and shared memory is counted once', async () => {
     const { run } = await start({ limits: { memoryBytes: 60 * 1024 ** 2 } });
     const ended = { limit: 'memory', ended: expect.stringContaining('more memory') };
     expect(await run('tail /dev/zero')).toMatchObject(ended);
@@ -277,7 +280,7 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     expect(statSync(file('big')).size).toBe(1024 ** 2);
   });
 
-  test('[TOOL16] endless output is bounded, and ends with the timeout', async () => {
+  test('[TOOL16] endless output is truncated, and ends at the timeout', async () => {
     const { run, host } = await start({ maxFileBytes: 100_000, maxTextBytes: 1000 });
     const { output, limit } = await run('yes', {}, 700);
     expect(limit).toBe('time');

@@ -55,7 +55,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     return opened?.type === 'child.opened' ? runtime.sessions.get(opened.payload.session) : undefined;
   };
 
-  test('[SUB1, SUB7] a subagent works in its own session, its usage counts in the parent, and both use one worker slot', async () => {
+  test('[SUB1, SUB7] a subagent works in its own session, its usage is charged to the parent, and both use one worker slot', async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker({ concurrency: 1, session: started.session.id }).start();
     const result = await (await started.session.send('Go')).result();
@@ -246,7 +246,7 @@ test('[SUB2] a child that has not started when its parent is cancelled never sta
   await runtime.close();
 });
 
-/** A parent whose child does what the script says, on an in-memory store that any number of runtimes can open. */
+/** A parent whose child follows the script, on an in-memory store that any number of runtimes can open. */
 const family = async (
   childStep: object,
   about: Parameters<typeof subagent>[1] = {},
@@ -282,7 +282,7 @@ const family = async (
   const runtime = await open();
   const session = await runtime.sessions.open({ agent: boss });
   const childId = async () => (await runtime.sessions.list()).sessions.find(({ id }) => id !== session.id)?.id;
-  /** The store of a process that dies right after it has ended the parent's run. */
+  /** The store of a process that dies immediately after it has ended the parent's run. */
   const dying = (store: Store): Partial<Store> => {
     let isDead = false;
     return {
@@ -339,7 +339,7 @@ test('[SUB2] a waiting child ends even if the process that cancelled its parent 
   expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
 });
 
-test("[SUB2] a call that times out ends its child, and the child's usage counts", async () => {
+test("[SUB2] a call that times out ends its child, and the child's usage is charged to the parent", async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
   await runtime.worker().start();
   expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
@@ -349,7 +349,7 @@ test("[SUB2] a call that times out ends its child, and the child's usage counts"
   expect(ends).toHaveLength(1);
 });
 
-test("[SUB7] a child's usage counts once, even if the worker dies before the call has its result", async () => {
+test("[SUB7] a child's usage is charged once, even if the worker dies before the call has its result", async () => {
   const { session, open } = await family({ text: 'Found.' });
   let hasFailed = false;
   const runtime = await open((store) => ({
@@ -367,7 +367,7 @@ test("[SUB7] a child's usage counts once, even if the worker dies before the cal
   expect(ends).toHaveLength(1);
 });
 
-/** The store of a process that dies after that many appends and reports its death. */
+/** The store of a process that dies after this many appends and reports its death. */
 const dyingAfter =
   (appends: number, onDeath: () => void) =>
   (store: MemoryStore): Partial<MemoryStore> => {
@@ -521,7 +521,7 @@ describe('a session that is stopped while its child works', () => {
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
   });
 
-  test('[SUB6] is paused together with a child that it opened meanwhile', async () => {
+  test('[SUB6] is paused together with a child that it opens during the pause', async () => {
     const { statuses, letThrough, pauseElsewhere, toChild } = await gated();
     await pauseElsewhere(toChild);
     expect(await statuses()).toEqual(['pausing', 'pausing']);
@@ -552,7 +552,7 @@ describe('a session that is stopped while its child works', () => {
     expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
   });
 
-  test('[SUB6, RUN8] keeps its child at rest while a person has the session', async () => {
+  test('[SUB6, RUN8] keeps its child at rest while the session is handed to a person', async () => {
     const { session, run, statuses, letThrough } = await atWork();
     await session.handoff({ to: 'human' });
     letThrough();
@@ -575,7 +575,7 @@ describe('a session that is stopped while its child works', () => {
   });
 });
 
-test('[SUB6, SUB4] a waiting child is paused with its parent, and a call approved meanwhile runs after both resume', async () => {
+test('[SUB6, SUB4] a waiting child is paused with its parent, and a call approved during the pause runs after both resume', async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'guarded', input: {} }] });
   const run = await session.send('Go');
   await runtime.worker().runUntilIdle();

@@ -1,6 +1,6 @@
 /**
- * Appends in rounds, each after the previous one was acknowledged, and reports each on stdout. Arguments: the store's
- * address, the rounds.
+ * Appends in rounds, each after the previous one was acknowledged, and reports each acknowledgement on stdout.
+ * Arguments: the store's address, the number of rounds.
  */
 import { writeSync } from 'node:fs';
 import { openRuntime } from '../../src/index.ts';

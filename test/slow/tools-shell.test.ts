@@ -24,7 +24,7 @@ const startWith = async (sandbox: 'required' | 'off', more: ShellOptions = {}) =
   const run = (command: string, context: Partial<ToolContext> = {}, timeoutMs = 20_000): Promise<ShellOutput> =>
     useTool(tool, { command, timeoutMs }, newToolContext(work.path, context)) as Promise<ShellOutput>;
   const reconcile = async (context: ToolContext) => tool.reconcile!({ command: '' } as never, context);
-  /** Runs the command from another process. */
+  /** Runs the command in another process. */
   const runElsewhere = (command: string, idempotencyKey: string) => {
     const runner = runScript(`
       const { defineShellTool } = await import(${moduleUrl('src/tools/index.ts')});
@@ -35,7 +35,7 @@ const startWith = async (sandbox: 'required' | 'off', more: ShellOptions = {}) =
     return runner;
   };
   const file = (name: string) => join(work.path, name);
-  /** Whether the only command was asked to end. */
+  /** Whether the only recorded command was asked to end. */
   const isCancelled = () => existsSync(join(records.path, readdirSync(records.path)[0]!, 'cancel'));
   return { work: work.path, records: records.path, tool, run, reconcile, runElsewhere, file, isCancelled };
 };
@@ -67,7 +67,7 @@ for (const sandbox of ['required', 'off'] as const) {
       expect(await run('if')).toMatchObject({ exitCode: 2, output: expect.stringContaining('syntax error') });
     });
 
-    test('[TOOL7] the working folder and environment carry over to the next command, and no stored value can do harm', async () => {
+    test('[TOOL7] the working folder and environment carry over to the next command, and invalid stored values are ignored', async () => {
       const { run, work, tool } = await start({ env: { GIVEN: 'given' } });
       const first = newToolContext(work);
       await useTool(tool, { command: 'mkdir -p a/b; cd a/b; export A="1\n2"; B=2; unset GIVEN; exit 4' }, first);
@@ -84,7 +84,7 @@ for (const sandbox of ['required', 'off'] as const) {
       for (const each of strange) expect((await run('pwd', { kept: each })).output).toBe(`${work}\n`);
     });
 
-    test('[TOOL8] whenever a runner is killed, the command runs once or its outcome is reported as unknown', async () => {
+    test('[TOOL8] at whatever moment a runner is killed, its command runs once or has an unknown outcome', async () => {
       const { runElsewhere, reconcile, work, file } = await start();
       for (const trial of [1, 2, 3, 4, 5, 6]) {
         const runner = runElsewhere(`echo x >>${trial}; echo one; sleep 0.1; echo two`, `k${trial}`);
@@ -100,7 +100,7 @@ for (const sandbox of ['required', 'off'] as const) {
       }
     });
 
-    test('[TOOL9] a command without a waiting worker is ended when its lease lapses, and the outcome says so', async () => {
+    test('[TOOL9] a command that no worker waits for is ended when its lease lapses, and its outcome says so', async () => {
       const { runElsewhere, reconcile, work, file } = await start({ leaseMs: 600 });
       const time = ownTime();
       const runner = runElsewhere(`echo begun; sleep ${time} & echo x >runs; wait`, 'k');
@@ -198,7 +198,7 @@ test('[TOOL7] the log holds the working folder and variables that a command leav
   ]);
 });
 
-test('[TOOL8] a worker that takes over follows the running command to its end with all its output; the command ran once', async () => {
+test('[TOOL8] a worker that takes over follows the running command to its end and gets all its output, and the command ran once', async () => {
   const { runElsewhere, reconcile, work, file } = await startWith('required');
   const runner = runElsewhere(untilGo, 'k');
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -217,7 +217,7 @@ test('[TOOL8] a worker that takes over follows the running command to its end wi
   expect(await reconcile(newToolContext(work, { idempotencyKey: 'k' }))).toMatchObject({ outcome: 'ok' });
 });
 
-test('[TOOL8] a command that ended without a worker is reported with its real outcome', async () => {
+test('[TOOL8] a command that ended while no worker was waiting is reported with its real outcome', async () => {
   const { runElsewhere, reconcile, work, records, file } = await startWith('required');
   const runner = runElsewhere(untilGo, 'k');
   await expect.poll(() => existsSync(file('runs')), { timeout: 20_000 }).toBe(true);
@@ -233,7 +233,7 @@ test('[TOOL8] a command that ended without a worker is reported with its real ou
   });
 });
 
-test('[TOOL8] a call that many workers run at once starts its command once', async () => {
+test('[TOOL8] a call that many workers run concurrently starts its command once', async () => {
   const { run, file } = await startWith('required');
   const same = { idempotencyKey: 'same' };
   const outputs = await Promise.all([1, 2, 3].map(() => run('echo x >>runs; echo done', same)));
@@ -297,7 +297,7 @@ test('[TOOL9] a worker that stops leaves its command to the next one', async () 
   expect(await reconcile(context)).toMatchObject({ outcome: 'ok', output: { exitCode: 7 } });
 });
 
-test('[TOOL9] a worker that lost a command to another does not end it', async () => {
+test('[TOOL9] a worker whose command was taken over by another worker does not end it', async () => {
   const { run, reconcile, work, file, isCancelled } = await startWith('required');
   const lost = new AbortController();
   const running = run(untilGo, { idempotencyKey: 'k', signal: lost.signal }).catch((error) => error);
@@ -324,7 +324,7 @@ test('[TOOL10] a command that deletes its record or stops its supervisor still e
   expect(countRunning(time)).toBe(0);
 }, 60_000);
 
-test('[TOOL11] of 100 MB the beginning and the end are returned, and where the rest is', async () => {
+test('[TOOL11] of 100 MB of output the beginning and the end are returned, with the place of the rest', async () => {
   const { run, records } = await startWith('required', { maxFileBytes: 256 * 1024 ** 2 });
   const { output, exitCode } = await run('echo first; yes | head -c 100000000; echo last');
   expect(exitCode).toBe(0);
@@ -344,7 +344,7 @@ test('[TOOL11] output on disk is bounded too, and any encoding is decoded to tex
   expect(statSync(join(records, readdirSync(records)[0]!, 'output')).size).toBe(1000);
 });
 
-test('[TOOL12] a call without a record on this machine is not assumed to have run', async () => {
+test('[TOOL12] a call without a record on this machine has an unknown outcome', async () => {
   const { reconcile, work, run } = await startWith('required');
   expect(await reconcile(newToolContext(work))).toMatchObject({ outcome: 'unknown' });
   await run('true', { idempotencyKey: 'k' });

@@ -56,7 +56,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
     return client;
   };
 
-  test('[TRACK4] returns what its server returns, and journals every outcome of a call as it was', async () => {
+  test('[TRACK4] returns what its server returns, and journals every outcome of a call unchanged', async () => {
     const session = await newSession();
     const client: Client = session.track(await connect(), {
       echo: { files: (input, output) => ({ [`${input.text}-${output.content.length}`]: 'created' }) },

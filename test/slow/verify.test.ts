@@ -247,7 +247,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     expect(await session.verify()).toMatchObject({ ok: false, bad: { seq: 4 } });
   });
 
-  test('[HASH4, FORK1] a change to an inherited event is found from the fork too; a change after the fork point is not', async () => {
+  test('[HASH4, FORK1] a change to an inherited event is found when the fork is verified too; a change after the fork point is not', async () => {
     const session = await talk();
     const early = await session.fork({ at: { turn: 1 } });
     const late = await session.fork();

@@ -121,7 +121,7 @@ describe('events that webhooks receive', () => {
     expect(kept).not.toContain(secretText);
   });
 
-  test('[HOOK1, HOOK10] begin when the webhook is added, re-enabled or starts asking for them, and are only of the types it asks for', async () => {
+  test('[HOOK1, HOOK10] are sent only from the time the webhook is added, enabled again or subscribed to their type, and only of subscribed types', async () => {
     const receiver = await startReceiver();
     const clock = steppingClock();
     const runtime = await open({ clock });
@@ -215,7 +215,7 @@ describe('events that webhooks receive', () => {
     expect(read).toBeLessThan(300);
   });
 
-  test('[HOOK2] are found by the sweep when no hint arrives, even those from before any dispatcher ran', async () => {
+  test('[HOOK2] are found by the periodic sweep when no hint arrives, even if they happened before any dispatcher ran', async () => {
     const receiver = await startReceiver();
     const store = overrideStore(openMemoryStore(), { watchWorkspace: () => () => undefined });
     const runtime = await open({ store });
@@ -242,7 +242,7 @@ describe('events that webhooks receive', () => {
     expect(() => dispatcher.start()).toThrow(expect.objectContaining(refusal));
   });
 
-  test('[HOOK2] cost the store next to nothing while there is no webhook, and the first webhook still receives all', async () => {
+  test('[HOOK2] cause almost no store requests while there is no webhook, and the first webhook still receives every event', async () => {
     const receiver = await startReceiver();
     const beside = openMemoryStore();
     let asked = 0;
@@ -383,7 +383,7 @@ describe('deliveries', () => {
     expect(hanging.received.length).toBeLessThanOrEqual(4);
   });
 
-  test('[HOOK6] a webhook that answers 410 is disabled at once, and its pending deliveries are not sent', async () => {
+  test('[HOOK6] a webhook that answers 410 is disabled immediately, and its pending deliveries are not sent', async () => {
     const receiver = await startReceiver((response) => {
       response.statusCode = 410;
       response.end();
@@ -478,7 +478,7 @@ describe('deliveries', () => {
     expect(check(secret)).toThrow();
   });
 
-  test('[HOOK3] a secret is sealed where a master key exists and survives its rotation; without the key only the webhook is affected', async () => {
+  test('[HOOK3] a secret is encrypted if a master key exists, and survives the rotation of that key; without the key only the webhook is affected', async () => {
     const receiver = await startReceiver();
     const database = newMemoryDatabase();
     const [first, second] = [1, 2].map(() => randomBytes(32).toString('base64'));
@@ -542,7 +542,7 @@ describe('deliveries', () => {
 
 describe('several dispatchers', () => {
   test.each(['memory', ...storeKinds] as const)(
-    '[HOOK2, HOOK5] on one %s store send each delivery once, however much happens at once',
+    '[HOOK2, HOOK5] on one %s store send each delivery once, however many events happen at the same time',
     async (kind) => {
       const receiver = await startReceiver();
       const database = newMemoryDatabase();
@@ -572,7 +572,7 @@ describe('several dispatchers', () => {
     },
   );
 
-  test('[HOOK5] that find the same deliveries due send each once', async () => {
+  test('[HOOK5] that find the same due deliveries send each once', async () => {
     const receiver = await startReceiver();
     const database = newMemoryDatabase();
     const [runtime, other] = [

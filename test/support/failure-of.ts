@@ -1,6 +1,6 @@
 import type { PerdureError } from '../../src/index.ts';
 
-/** Returns the error of work that must fail. */
+/** Returns the error of work that is expected to fail. */
 export const failureOf = async (work: Promise<unknown> | (() => unknown)): Promise<PerdureError> => {
   try {
     await (typeof work === 'function' ? work() : work);

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Test files that take most of a minute or more, longest first. Starting one of them last would make the whole run
- * wait for it.
+ * Test files that take most of a minute or more, longest first. If one of them started last, the whole run would have
+ * to wait for it.
  */
 const longest = [
   'test/crash/gc.test.ts',

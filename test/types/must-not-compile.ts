@@ -1,5 +1,6 @@
 /**
- * Programs that the types must refuse. `tsc` fails on a line that compiles although its comment expects an error. Nothing here runs.
+ * Programs that the types must reject. `tsc` fails if a line compiles although the comment above it expects an error.
+ * Nothing here runs.
  */
 import { type } from 'arktype';
 import * as v from 'valibot';
@@ -12,13 +13,13 @@ const Order = z.object({ status: z.enum(['draft', 'placed']), items: z.array(z.s
 const shop = defineAgent({ ...about, state: Order, output: z.object({ count: z.number() }) });
 
 export const stateSchemas = () => {
-  // @ts-expect-error a default gives the output a value that the stored state does not have
+  // @ts-expect-error a default adds a value that the stored state does not have
   defineAgent({ ...about, state: z.object({ port: z.number().default(80) }) });
-  // @ts-expect-error a transform gives another type than what is stored
+  // @ts-expect-error a transform returns another type than the stored one
   defineAgent({ ...about, state: z.object({ at: z.string().transform(Number) }) });
-  // @ts-expect-error a coercion takes what is not a number
+  // @ts-expect-error a coercion accepts values that are not numbers
   defineAgent({ ...about, state: z.object({ port: z.coerce.number() }) });
-  // @ts-expect-error a brand is only on what was parsed
+  // @ts-expect-error only parsed values have a brand, stored ones do not
   defineAgent({ ...about, state: z.object({ id: z.string().brand('id') }) });
   // @ts-expect-error a default of Valibot
   defineAgent({ ...about, state: v.object({ port: v.optional(v.number(), 80) }) });
@@ -32,11 +33,11 @@ export const stateSchemas = () => {
   defineAgent({ ...about, state: z.object({ a: z.string().transform((text) => JSON.parse(text)) }) });
   // @ts-expect-error a transform that drops an optional key
   defineAgent({ ...about, state: z.object({ a: z.string().optional() }).transform(() => ({})) });
-  // @ts-expect-error the own part is an object
+  // @ts-expect-error the own part of a state must be an object
   defineAgent({ ...about, state: z.string() });
   // @ts-expect-error the initial state lacks `items`
   defineAgent({ ...about, state: Order, initial: { status: 'draft' } });
-  // @ts-expect-error `migrate` gives what the schema does not take
+  // @ts-expect-error `migrate` returns a state that the schema does not accept
   defineAgent({ ...about, state: Order, migrate: () => ({ status: 'lost', items: [] }) });
 };
 
@@ -44,9 +45,9 @@ export const states = async (session: Session<z.input<typeof Order>>) => {
   const { own } = await session.state();
   // @ts-expect-error the schema has no such key
   own.state;
-  // @ts-expect-error 'lost' is no status
+  // @ts-expect-error 'lost' is not a status
   own.status === 'lost';
-  // @ts-expect-error a state that was read is not to be changed
+  // @ts-expect-error a state that was read is readonly
   own.status = 'placed';
 };
 
@@ -59,7 +60,7 @@ export const commits = async (runtime: Runtime) => {
     own.state = 'draft';
     // @ts-expect-error a wrong item
     own.items.push(1);
-    // @ts-expect-error the schema does not let it be absent
+    // @ts-expect-error the schema requires this key
     delete own.status;
   });
   await session.commit((draft) => {
@@ -75,7 +76,7 @@ export const commits = async (runtime: Runtime) => {
   });
   const got = await runtime.sessions.get<typeof shop>(session.id);
   await got.commit(({ own }) => {
-    // @ts-expect-error so does a session that is got with the type of its agent
+    // @ts-expect-error a session that is read with the type of its agent has its types
     own.status = 'lost';
   });
 };
@@ -84,7 +85,7 @@ export const untypedCommits = async (session: Session<OwnState, Json>) => {
   await session.commit(({ own, facts }) => {
     // @ts-expect-error a date is not JSON
     own.at = new Date();
-    // @ts-expect-error neither is a function
+    // @ts-expect-error a function is not JSON
     facts.at = () => 1;
   });
 };
@@ -110,7 +111,7 @@ export const results = async (runtime: Runtime) => {
   end.status === 'waiting';
   const now = await run.status();
   if (now.status === 'running') {
-    // @ts-expect-error a run that is at work has no output yet
+    // @ts-expect-error a run in progress has no output yet
     now.output;
   }
 };
@@ -126,19 +127,19 @@ export const clients = async (client: Client) => {
   const result = await (await session.send('How many?')).result();
   // @ts-expect-error only a run that succeeded has an output
   result.output;
-  // @ts-expect-error an agent is named by a text, by name and version, or is what defineAgent gives
+  // @ts-expect-error an agent is a name, a name and version, or the result of defineAgent
   await client.sessions.open({ agent: 7 });
 };
 
 export const tools = () => {
   const input = z.object({ count: z.string().transform(Number) });
-  // @ts-expect-error what was parsed is a number
+  // @ts-expect-error the parsed value is a number
   defineTool({ name: 'zod', input, execute: ({ count }) => count.length });
   // @ts-expect-error the input has no such key
   defineTool({ name: 'zod', input, execute: ({ total }) => total });
-  // @ts-expect-error only the secrets that a tool names are there
+  // @ts-expect-error a tool receives only the secrets that it names
   defineTool({ name: 'zod', input, secrets: ['github'], execute: (_, { secrets }) => secrets.gitlab });
   const parsed = v.object({ count: v.pipe(v.string(), v.transform(Number)) });
-  // @ts-expect-error what was parsed is a number, with Valibot too
+  // @ts-expect-error with Valibot too, the parsed value is a number
   defineTool({ name: 'valibot', input: parsed, execute: ({ count }) => count.length });
 };

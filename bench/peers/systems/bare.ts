@@ -14,14 +14,14 @@ import { postgresDurability, sqliteDurability } from '../durability.ts';
 
 interface Bare {
   readonly rows: BareLoop;
-  /** Inserts one row that names its parent. */
+  /** Forks by inserting one row that names its parent. */
   fork(child: string, parent: string): Promise<void> | void;
   durability(): Promise<string>;
   close(): Promise<void> | void;
 }
 
 interface BareReader {
-  /** The payloads of the newest `limit` rows, the newest last. */
+  /** Returns the payloads of the newest `limit` rows, oldest first. */
   payloads(session: string, limit: number): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ const makeOurTables = async ({ address, libraryUrl }: Setting): Promise<void> =>
   await (await openRuntime({ store: address })).close();
 };
 
-/** The limit: nothing but SQL, with rows made beforehand. */
+/** The upper bound: only SQL, with rows prepared in advance. */
 export const bare: System = {
   write: async (setting): Promise<Contender> => {
     await makeOurTables(setting);

@@ -32,9 +32,9 @@ interface Writable {
 
 /** A common interface for Mastra's two stores. */
 interface Stores {
-  /** Opened as Mastra's users do. */
+  /** Opens a store as Mastra's users do. */
   forReading(address: string): Store;
-  /** Opened as durable as ours. */
+  /** Opens a store that is as durable as ours. */
   forWriting(address: string): Promise<Writable>;
 }
 
@@ -100,7 +100,7 @@ const stepsOf = ({ calls, answer }: Script): readonly object[][] => {
 };
 
 let lastMs = 0;
-/** Mastra orders messages by time only, so each message needs a distinct time. */
+/** Returns a new time for each message, because Mastra orders messages by time only. */
 const nextTime = (): Date => {
   lastMs = Math.max(Date.now(), lastMs + 1);
   return new Date(lastMs);
@@ -126,7 +126,7 @@ export const importMastra = async (engine: EngineName): Promise<System> => {
       return {
         session: threadId,
         prepare: (turn) => {
-          // Mastra's agents store a turn as two messages: the question, and everything done about it.
+          // Mastra's agents store a turn as two messages: the question, and everything that answers it.
           const script = scriptOf(turn);
           const steps = stepsOf(script);
           const asked = messageOf('user', [{ type: 'text', text: script.question }]);

@@ -4,8 +4,8 @@ import { postgresDurability } from '../durability.ts';
 type Library = Pick<typeof import('../../../src/index.ts'), 'openRuntime'>;
 
 /**
- * The connections to SQLite live in threads, so they cannot be asked. src/stores/sqlite/file/connection.ts sets these
- * values, and a test checks them.
+ * The durability of our stores. The SQLite connections are in threads and cannot be queried, so this repeats the
+ * values that src/stores/sqlite/file/connection.ts sets, and a test checks.
  */
 const durability = { sqlite: 'WAL, synchronous=FULL', postgres: postgresDurability };
 

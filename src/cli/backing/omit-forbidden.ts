@@ -1,6 +1,9 @@
 import { isPerdureError } from '../../schema/error.ts';
 
-/** For additional information, which is left out when the key does not allow it. */
+/**
+ * Returns undefined instead of failing when the key does not permit the request. For additional information that can
+ * be left out.
+ */
 export const omitForbidden = async <T>(asked: Promise<T>): Promise<T | undefined> => {
   try {
     return await asked;

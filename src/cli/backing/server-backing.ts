@@ -10,7 +10,10 @@ import { serverKey } from './server-key.ts';
 
 const ofStores = ['store', 'workspace', 'config'] as const;
 
-/** Refuses options that apply to a store only. Ignoring them could silently reach another workspace than intended. */
+/**
+ * Refuses options that apply only to a store. If they were ignored, the command could silently change the wrong
+ * workspace.
+ */
 const refuseOfStores = ({ env }: World, { command, options }: RunCall): void => {
   const isNamed = options.server !== undefined;
   const given = ofStores.find((name) => options[name] !== undefined);
@@ -59,7 +62,7 @@ export const serverBacking = (world: World, { options }: RunCall, server: string
   return {
     server,
     runtime,
-    // Only the name and version of each agent are known here, and a server needs no more.
+    // Only the name and version of each agent are known here. The server needs nothing else.
     config: async () => ({
       agents: (await (await runtime()).agents.list()) as unknown as Config['agents'],
       file: server,

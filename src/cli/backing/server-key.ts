@@ -18,7 +18,10 @@ const keyIn = (file: string): string => {
   );
 };
 
-/** The key is never an argument, because other users can see arguments and shells record them. */
+/**
+ * The API key for a server. It is never a command-line argument, because other users can see arguments and shells
+ * record them.
+ */
 export const serverKey = (
   server: string,
   named: string | undefined,

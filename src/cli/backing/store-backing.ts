@@ -38,7 +38,7 @@ const checkWorkspace = async ({ workspaces }: Runtime, workspace: WorkspaceId): 
 const makesStore = ({ command: { makesStore: makes }, ...call }: RunCall): boolean =>
   typeof makes === 'function' ? makes(call) : makes === true;
 
-/** Looks for the configuration once, and only when a command needs it. */
+/** Returns a function that finds and loads the configuration on its first call. */
 const configLoader = (
   { env, err, folder }: World,
   { options }: RunCall,
@@ -65,7 +65,7 @@ const configLoader = (
   };
 };
 
-/** Checks names before opening the store, so that a wrong call does not create a file. */
+/** Works on a store. Names are checked before the store is opened, so that a wrong call does not create a file. */
 export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Backing => {
   const { err, env, folder } = world;
   const { command, options } = call;
@@ -92,7 +92,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
       agents,
       worker: false,
       onWarning: (problem) => {
-        // The built-in agent follows the environment, and a user cannot raise its version.
+        // The built-in agent depends on the environment, and a user cannot raise its version.
         if (file === undefined && isPerdureError(problem, 'AGENT_CHANGED')) return;
         warn(withoutSecrets(problem instanceof Error ? problem.message : String(problem), address));
       },
@@ -106,7 +106,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     opening ??= open(watching);
     return opening;
   };
-  /** Acts as the local admin, with the profile that `setup` has saved. */
+  /** Returns the runtime scoped to the local admin, with the profile that `setup` has saved. */
   const act = async (): Promise<ScopedRuntime> => {
     const whole = await wholeRuntime();
     await checkWorkspace(whole, workspace);

@@ -1,10 +1,10 @@
 import { posixChoose, posixTable, posixTakeApart, posixWalk } from './posix.ts';
 import type { CompletionTable } from './table.ts';
 
-/** If bash is configured not to split words at =, the candidates must repeat the text before it. */
+/** If bash is configured not to split words at `=`, candidates must repeat the option and the `=` before them. */
 const prefixWhereWhole = '[[ $COMP_WORDBREAKS == *=* ]] || prefix=$option=';
 
-// The line is split at spaces only, because bash itself would split addresses at their colons.
+// The script splits the line at spaces only, because bash itself would split addresses at their colons.
 export const bashScript = (
   table: CompletionTable,
 ): string => `# Completion of perdure for bash: eval "$(perdure completion bash)"

@@ -6,7 +6,7 @@ import { type Listing, listings } from '../render/listings.ts';
 import { printableLine } from '../terminal/printable.ts';
 import { linesText } from '../terminal/terminal.ts';
 
-/** Called by the scripts of `completion`, which hide its errors. */
+/** Lists completion candidates. It is called by the scripts of `completion`, which hide its errors. */
 export const complete = defineCommand({
   name: 'complete',
   summary: 'list what a word can be, for a shell',

@@ -14,7 +14,10 @@ import { type Shell, shells } from './shells.ts';
 
 let folder: string;
 
-/** A script that answers the completions of the shells and records the calls. Its errors must stay invisible. */
+/**
+ * A stand-in for `perdure` that answers the shells' completions and records the calls. Its errors must not become
+ * visible.
+ */
 const answering = `#!/bin/sh
 echo "$*" >> asked
 printf 'ses_first\\tThe first: one\\nses_second\\tThe second\\n'
@@ -128,7 +131,7 @@ test('[CLI10] turns are listed newest first with their beginning, and paths only
   expect(await said(['complete', 'paths', id])).toBe('src\t\nsrc/main.ts\t\n');
 });
 
-test('[CLI10] without a name the shell comes from the environment, and on a terminal instructions are printed', async () => {
+test('[CLI10] completion without a shell name uses the shell of the environment, and on a terminal instructions are printed', async () => {
   const named = (await callCli(['completion', 'zsh'])).raw;
   const env = { SHELL: '/usr/bin/zsh' };
   expect((await callCli(['completion'], { env, columns: Number.POSITIVE_INFINITY })).raw).toBe(named);

@@ -2,7 +2,7 @@ import type { CompletionTable } from './table.ts';
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** The part that bash and zsh share: the table, with tab-separated words on each line. */
+/** Shell code shared by bash and zsh: the table of words, one row per line with tab-separated fields. */
 export const posixTable = ({ rows, heads, taking, backingOptions }: CompletionTable): string => `
 _perdure_heads=${quoted(` ${heads.join(' ')} `)}
 _perdure_taking=${quoted(` ${taking.join(' ')} `)}
@@ -35,7 +35,7 @@ export const posixWalk = `
       count=$((count + 1))
     fi`;
 
-/** Splits an option from its value after =. \`apart\` is the shell code that runs then. */
+/** Splits `--option=value` at the `=`. `apart` is the shell code that runs after a split. */
 export const posixTakeApart = (apart: string): string => `
   if [[ -z $option && $cur == --*=* && $_perdure_taking == *" \${cur%%=*} "* ]]; then
     option=\${cur%%=*} cur=\${cur#*=}
@@ -43,7 +43,8 @@ export const posixTakeApart = (apart: string): string => `
   fi`;
 
 /**
- * For each line of the table: sets \`found\` to what the word at the cursor can be, or adds the name as a candidate.
+ * Shell code run for each row of the table: sets `found` to the kind of the word at the cursor, or adds the name as a
+ * candidate.
  */
 export const posixChoose = (take: string): string => `
     if [[ -n $option ]]; then

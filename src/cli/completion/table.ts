@@ -4,7 +4,7 @@ import { commonOptions, commonOptionsOf, optionsOf } from '../parse/common-optio
 import type { Listing } from '../render/listings.ts';
 import { shells } from './shells.ts';
 
-/** Kind of a word: fixed choices, a listing of `perdure complete`, a local file, or anything. */
+/** What can be completed for a word: fixed choices, a listing of `perdure complete`, a local file, or anything. */
 type Kind = string;
 const anything: Kind = '@';
 const flagKind: Kind = '-';
@@ -68,19 +68,19 @@ const { help: helpOption, json, ...others } = commonOptions;
 const leading = { help: helpOption, version: flag('the release'), json, ...others };
 const leadingRows = rowsOfOptions(leading);
 
-/** Options that can stand between the two words of a command. */
+/** Options that may appear between the two words of a command. */
 const commonToAny = (group: readonly Command[]): Options => Object.assign({}, ...group.map(commonOptionsOf));
 
 const headOf = ({ name }: Command): string => name.split(' ')[0]!;
 
 export interface CompletionTable {
-  /** Rows by what has been typed of a command: nothing yet, the first of two words, or its whole name. */
+  /** Rows by the part of a command that has been typed: nothing yet, the first of two words, or its whole name. */
   readonly rows: ReadonlyMap<string, readonly Row[]>;
-  /** Words that another word of the command follows: first words of two-word commands, and `help`. */
+  /** Words that must be followed by another word of the command: first words of two-word commands, and `help`. */
   readonly heads: readonly string[];
-  /** Options that take a value, in any command. */
+  /** Options that require a value, in any command. */
   readonly taking: readonly string[];
-  /** Options that say where to look for ids. */
+  /** Options that select the store or server from which ids are listed. */
   readonly backingOptions: readonly string[];
 }
 

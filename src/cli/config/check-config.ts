@@ -11,7 +11,7 @@ import { configForm } from './config-form.ts';
 
 const fields = ['agents', 'models', 'store', 'data'];
 
-/** Applies the runtime's own checks and adds the file name to their messages. */
+/** Runs a check of the runtime and adds the file name to its error message. */
 const byRuntime = (shown: string, check: () => unknown): void => {
   try {
     check();

@@ -10,8 +10,8 @@ export interface Config {
   readonly models?: RuntimeOptions['models'];
   /** Used when neither `--store` nor PERDURE_STORE is given. */
   readonly store?: RuntimeOptions['store'];
-  /** Folder for worktrees on this machine, relative to the file. */
+  /** Folder for worktrees on this machine, relative to the configuration file. */
   readonly data?: string;
-  /** The file it was read from; absent for the built-in configuration. */
+  /** The file that the configuration was read from; absent for the built-in configuration. */
   readonly file?: string;
 }

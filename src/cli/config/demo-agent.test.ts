@@ -28,7 +28,7 @@ test.each([
   },
 );
 
-test('[CLIR17] a blank key counts as no key, so that the agent demo is a script', async () => {
+test('[CLIR17] a blank provider key is treated as missing, so the demo agent is a script', async () => {
   const { err } = await callCli(['agents'], { env: { ANTHROPIC_API_KEY: ' ' } });
   expect(err.replaceAll('\n', ' ')).toContain('the agent demo is a script, not a model');
 });

@@ -8,13 +8,13 @@ import { demoTour } from './demo-script.ts';
 const wordMs = 25;
 const identity = { name: 'demo', version: 1 } as const;
 
-/** Model of the agent `demo` for each provider key, unless PERDURE_MODEL names another. */
+/** Default model of the demo agent for each provider key. PERDURE_MODEL overrides it. */
 const usualModels: Readonly<Record<string, string>> = {
   ANTHROPIC_API_KEY: 'anthropic/claude-sonnet-5-5',
   OPENAI_API_KEY: 'openai/gpt-5.6',
 };
 
-/** Returns undefined without a model; then a script answers. */
+/** The model of the demo agent. Returns undefined if none is configured; a script then answers. */
 const demoModel = (env: Env): string | undefined =>
   env.PERDURE_MODEL || Object.entries(usualModels).find(([key]) => env[key]?.trim())?.[1];
 
@@ -36,8 +36,8 @@ export const demoAgent = defineAgent({
 });
 
 /**
- * The configuration when there is no file. The script writes at the speed of a model, so that it can be interrupted
- * midway.
+ * The configuration used when no file exists. The script writes as slowly as a model would, so that it can be
+ * interrupted midway.
  */
 export const demoConfig = (env: Env): Config & { readonly agents: readonly [Agent] } => {
   const model = demoModel(env);

@@ -4,7 +4,9 @@ const tour = '\\btour\\b';
 const remove = '\\b(delete|remove)\\b';
 const ask = '\\bask\\b';
 
-/** Script of the built-in agent. Every step that could pass for thought says that it is a script. */
+/**
+ * Script of the built-in agent. Every step that could be mistaken for a model's reasoning says that it is a script.
+ */
 export const demoTour = defineScript({
   name: 'demo-tour',
   everyTurn: true,

@@ -10,7 +10,10 @@ import { runConfig } from './running-config.ts';
 
 const fileNames = ['perdure.config.ts', 'perdure.config.mjs', 'perdure.config.js'];
 
-/** Runs foreign code. A call of `process.exit` throws instead of ending the process without an explanation. */
+/**
+ * Runs code of the configuration. Inside it, `process.exit` throws instead of ending the process without an
+ * explanation.
+ */
 const withoutExit = async <T>(run: () => Promise<T>): Promise<T> => {
   const { exit } = process;
   process.exit = (code) => {
@@ -25,7 +28,10 @@ const withoutExit = async <T>(run: () => Promise<T>): Promise<T> => {
 
 const isFolder = (path: string): boolean => statSync(path).isDirectory();
 
-/** Checked before import, because Node's error about an unknown extension would not help. */
+/**
+ * Refuses files that Node cannot import. Checked here, because Node's own error about an unknown extension would not
+ * help.
+ */
 const refuseOther = (named: string, file: string): void => {
   if (isFolder(file)) {
     const held = fileNames.find((name) => existsSync(resolve(file, name)));
@@ -43,7 +49,7 @@ const configIn = (folder: string): string | undefined => {
   throw wrongCall(`${name} is a folder, not a configuration: rename it, or name the file with --config`);
 };
 
-/** The named configuration, or the one in the folder. */
+/** Path of the named configuration, or of the one in the folder. Undefined if there is none. */
 export const findConfig = (folder: string, named: string | undefined): string | undefined => {
   if (named === undefined) return configIn(folder);
   const file = resolve(folder, named);
@@ -58,10 +64,10 @@ export const findConfig = (folder: string, named: string | undefined): string | 
   return file;
 };
 
-/** The path as people would write it. */
+/** The path relative to the current folder, as a person would write it. */
 export const configName = (file: string, from: string): string => relative(from, file) || file;
 
-/** Imports the file, which runs arbitrary code of its author. */
+/** Imports and validates the configuration file. This runs arbitrary code of its author. */
 export const loadConfig = async (file: string, from: string): Promise<Config> => {
   const shown = configName(file, from);
   const url = pathToFileURL(file).href;

@@ -17,7 +17,7 @@ const code = new URL(isBuilt ? 'dist/' : 'src/', root).href;
 /** Whether a module belongs to this package. */
 export const isOwnCode = (url: string): boolean => url.startsWith(code);
 
-/** The configuration and the files it imports, directly or indirectly, without packages. */
+/** The configuration and the files that it imports, directly or indirectly, except packages. */
 const written = new Set<string>();
 let isRegistered = false;
 

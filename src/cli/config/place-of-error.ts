@@ -10,8 +10,8 @@ type CodePlace = readonly [file: string, line: number, column?: number];
 const pathOf = (named: string): string => (named.startsWith('file:') ? fileURLToPath(named) : named);
 
 /**
- * Parses what Node prints above a syntax error: file and line, source text, and a mark below the column unless the
- * file ends too early.
+ * Parses the position that Node prints above a syntax error: file, line, source text, and a mark under the column.
+ * The mark is missing if the file ends too early.
  */
 const shownPlace = (text: string): CodePlace | undefined => {
   const [, named, line] = /^(.+):(\d+)\n/.exec(text) ?? [];
@@ -28,15 +28,15 @@ const callsIn = (stack: string): readonly (readonly [url: string, line: number, 
     Number(column),
   ]);
 
-/** The innermost call within one of these modules. */
+/** Position of the innermost stack frame within one of these modules. */
 const thrownPlace = (urls: readonly string[], stack: string): CodePlace | undefined => {
   const call = callsIn(stack).find(([url]) => urls.includes(url));
   return call && [fileURLToPath(call[0]), call[1], call[2]];
 };
 
 /**
- * A syntax error in JavaScript does not say where it is. This parses the modules again, one after another, without
- * running them.
+ * Finds the position of a syntax error in JavaScript, which the error itself does not contain. The modules are parsed
+ * again, one after another, without running them.
  */
 const parsedPlace = async (urls: readonly string[]): Promise<CodePlace | undefined> => {
   for (const url of urls) {
@@ -48,7 +48,7 @@ const parsedPlace = async (urls: readonly string[]): Promise<CodePlace | undefin
   return undefined;
 };
 
-/** Position at which one of these modules failed to load, as far as known. */
+/** Position at which one of these modules failed to load, or undefined if it is unknown. */
 export const placeOfError = async (urls: readonly string[], error: Error): Promise<CodePlace | undefined> => {
   const stack = stackOf(error);
   return (
@@ -56,7 +56,7 @@ export const placeOfError = async (urls: readonly string[], error: Error): Promi
   );
 };
 
-/** Whether one of these modules is at fault, and not other code that it called. */
+/** Whether the error was thrown by one of these modules, and not by other code that they called. */
 export const isThrownBy = (urls: readonly string[], error: Error, isOther: (url: string) => boolean): boolean => {
   const stack = stackOf(error);
   const [file] = shownPlace(stack) ?? [];

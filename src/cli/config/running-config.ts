@@ -6,10 +6,10 @@ import { isThrownBy, placeOfError } from './place-of-error.ts';
 
 /** The configuration whose code runs in this process. */
 interface RunningConfig {
-  /** Its path as people would write it. */
+  /** Path of the configuration as a person would write it. */
   readonly shown: string;
   readonly from: string;
-  /** Its modules; the set grows as they are imported. */
+  /** Modules of the configuration; the set grows as they are imported. */
   readonly written: ReadonlySet<string>;
   isLoading: boolean;
 }
@@ -34,7 +34,7 @@ const faultOf = async (
 
 const notLoaded = 'cannot be loaded';
 
-/** Loads the configuration, and from then on attributes its errors to it. */
+/** Loads the configuration. From then on, errors that its code throws are attributed to it. */
 export const runConfig = async <T>(about: Omit<RunningConfig, 'isLoading'>, load: () => Promise<T>): Promise<T> => {
   const config = { ...about, isLoading: true };
   running = config;
@@ -47,13 +47,13 @@ export const runConfig = async <T>(about: Omit<RunningConfig, 'isLoading'>, load
   }
 };
 
-/** Perdure itself throws and rejects with unaltered Error objects only. */
+/** Whether a thrown value cannot come from Perdure, which throws only unaltered Error objects. */
 const isForeignError = (thrown: unknown): boolean =>
   !(thrown instanceof Error) ||
   (thrown as NodeJS.ErrnoException).code === 'ERR_UNHANDLED_REJECTION' ||
   typeof thrown.stack !== 'string';
 
-/** Attributes an uncaught error, such as one from a timer, to the configuration if it caused it. */
+/** If the configuration caused an uncaught error, such as one from a timer, returns an error that says so. */
 export const strayError = async (thrown: unknown): Promise<unknown> => {
   if (!running) return thrown;
   if (running.isLoading) return faultOf(running, notLoaded, thrown);
@@ -61,7 +61,7 @@ export const strayError = async (thrown: unknown): Promise<unknown> => {
   return isIts ? faultOf(running, 'failed after it was loaded', thrown) : thrown;
 };
 
-/** Error for an empty event loop while a command has not finished. */
+/** The error when the event loop is empty although a command has not finished. */
 export const unfinished = (): Error =>
   running?.isLoading
     ? new PerdureError(
@@ -71,7 +71,7 @@ export const unfinished = (): Error =>
       )
     : new Error('the command ended before its work was done');
 
-/** Error for a process that other code ends during a command, if a configuration can be blamed. */
+/** The error when other code ends the process during a command. Undefined if no configuration was running. */
 export const endedByOthers = (): PerdureError | undefined =>
   running &&
   new PerdureError(

@@ -7,10 +7,10 @@ import type { Config } from './config.ts';
 import { storyScript } from './story-script.ts';
 
 const wordMs = 25;
-/** Long enough for the process to be killed meanwhile. */
+/** Long enough that the process can be killed while the model answers. */
 const answerMs = 60_000;
 
-/** File beside the worktrees, in the folder where workers are started. Each release appends a line. */
+/** A file next to the worktrees, in the folder where the workers are started. Each release appends a line to it. */
 export const releases = 'released.txt';
 
 const release = defineTool({

@@ -3,7 +3,7 @@ export interface Claim {
   readonly holds: boolean;
 }
 
-/** Ends the demo. */
+/** Thrown when a claim of the demo does not hold. It ends the demo. */
 export class ClaimFailed extends Error {}
 
 /** Records checked claims. The first claim that does not hold ends the demo. */

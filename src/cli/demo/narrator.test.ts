@@ -9,7 +9,7 @@ const title = 'Its worker is killed in the middle of a call that may happen once
 const claim = 'the call happened once: its tool was asked what became of it, not run again';
 const message = 'The counts must survive a restart, and so must everything else that somebody relies on.';
 
-/** The output on a terminal of this width, or in a pipe, and the width passed to the command. */
+/** Returns the output on a terminal of this width, or in a pipe, and the width that the command received. */
 const narrated = async (columns: number) => {
   const out = recorder(columns);
   let given = 0;

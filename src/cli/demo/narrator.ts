@@ -31,7 +31,7 @@ export class Narrator {
   readonly claims = new Claims();
   readonly #context: NarratorContext;
   readonly #surroundings: Partial<Surroundings>;
-  /** Laid out for people, even in a pipe. */
+  /** Formatted for people, even in a pipe. */
   readonly #terminal: Terminal;
   #steps = 0;
 
@@ -82,7 +82,7 @@ export class Narrator {
     await this.#run(words, this.#terminal);
   }
 
-  /** Does the same, but keeps the answer in a shell variable. */
+  /** Shows and runs a command, and keeps its answer in a shell variable. */
   async keep(name: string, ...words: readonly Word[]): Promise<Variable> {
     await this.typed(`${name}=$(${['perdure', ...words.map(shown)].join(' ')})`);
     let answer = '';

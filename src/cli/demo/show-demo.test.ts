@@ -18,7 +18,7 @@ test.each([
   );
 });
 
-test('[CLIR8] a user who interrupts the demo is shown where it is and how to remove it', async () => {
+test('[CLIR8] a user who interrupts the demo is shown its folder and how to remove it', async () => {
   const err = recorder(80);
   await tellLeft({ json: false, err }, '/a demo');
   expect(err.bytes().toString()).toBe(

@@ -26,7 +26,7 @@ const unusable = (file: string, why: string, cause?: unknown): PerdureError =>
 const configFile = 'perdure.config.mjs';
 const config = `export { storyConfig as default } from ${JSON.stringify(agentModule)};\n`;
 
-/** Real path of a new or empty folder, prepared with the configuration of the demo. */
+/** Prepares a new or empty folder with the configuration of the demo. Returns its real path. */
 const prepareFolder = async (named: string | undefined): Promise<string> => {
   const begins = join(tmpdir(), 'perdure-demo-');
   try {
@@ -42,7 +42,7 @@ const prepareFolder = async (named: string | undefined): Promise<string> => {
   }
 };
 
-/** Environment without the variables that would lead commands away from the folder. */
+/** The environment without the variables that would make commands use another store. */
 const environmentOf = (env: Env): Env =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PERDURE_')));
 
@@ -50,7 +50,7 @@ const environmentOf = (env: Env): Env =>
 const isOnPath = ({ PATH = '', npm_lifecycle_event }: Env): boolean =>
   npm_lifecycle_event === undefined && PATH.split(delimiter).some((folder) => existsSync(join(folder, 'perdure')));
 
-/** Variables that would lead the suggested commands to another store. */
+/** Variables that would make the suggested commands use another store. */
 const leadingElsewhere = ['PERDURE_STORE', 'PERDURE_SERVER', 'PERDURE_WORKSPACE'] as const;
 
 export const lookAround = async (folder: string, session: string, env: Env): Promise<readonly string[]> => {
@@ -67,7 +67,10 @@ export const lookAround = async (folder: string, session: string, env: Env): Pro
 
 const removing = (folder: string): string => `  rm -r ${shellWord(folder)}`;
 
-/** Begins with an empty line, because Ctrl-C may come in the middle of one. */
+/**
+ * Says where the folder of an interrupted demo is. Begins with an empty line, because Ctrl-C may interrupt a line of
+ * output.
+ */
 export const tellLeft = async ({ json, err }: Pick<Context, 'json' | 'err'>, folder: string): Promise<void> => {
   if (json) return;
   const said = wrap(`Stopped in the middle. What was done until then is in ${folder}`, err.columns);
@@ -107,7 +110,7 @@ const runStory = async (
   }
 };
 
-/** Runs the demo: each command runs in the folder, by the same code as the command line. */
+/** Runs the demo. Each command runs in the folder of the demo, with the same code as on the command line. */
 export const showDemo = async (context: Context, named: string | undefined): Promise<Ending> => {
   const folder = await prepareFolder(named);
   process.chdir(folder);

@@ -11,7 +11,7 @@ import type { WorkerProcesses } from './worker-processes.ts';
 interface Teller {
   readonly narrator: Narrator;
   readonly workers: WorkerProcesses;
-  /** Runs the work and shows on a terminal what it waits for. */
+  /** Runs the work and shows on a terminal what the demo is waiting for. */
   readonly waiting: <T>(what: string, work: () => Promise<T>) => Promise<T>;
 }
 

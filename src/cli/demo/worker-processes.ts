@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Env } from '../parse/world.ts';
 
-/** Workers in separate processes, all of which end with the demo. */
+/** Workers in separate processes. All of them end when the demo ends. */
 export class WorkerProcesses {
   readonly #started: ChildProcess[] = [];
   readonly #folder: string;

@@ -8,7 +8,7 @@ import { commands, findCommand } from './registry.ts';
 
 const topicNames = Object.keys(topics);
 
-/** Finds the help for the words after `help`: the overview, a group, a topic or a command. */
+/** Finds the help page for the words after `help`: the overview, a group, a topic or a command. */
 export const helpOn = (words: readonly string[]): Topic => {
   const [first, ...more] = words;
   if (first === undefined) {

@@ -59,7 +59,7 @@ const namesOf = (group: readonly Command[]): readonly string[] => {
 
 const title = (text: string, out: Terminal): readonly string[] => ['', out.style('bold', text)];
 
-/** One screen: the most used commands, and the names of all. */
+/** Help that fits one screen: the most used commands, and the names of all. */
 export const overview = (version: string, out: Terminal): readonly string[] => {
   const width = helpWidth(out);
   return [

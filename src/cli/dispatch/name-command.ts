@@ -6,7 +6,7 @@ import { commands, findCommand } from './registry.ts';
 /** Two-word commands that share this first word, such as `files ls`. */
 export const groupOf = (word: string): readonly Command[] => commands.filter(({ name }) => name.startsWith(`${word} `));
 
-/** Words from other tools, and the command that does the same here. */
+/** Command names of other tools, and the command that does the same here. */
 export const otherWords: Readonly<Record<string, string>> = {
   list: 'ls',
   sessions: 'ls',
@@ -38,7 +38,7 @@ export const otherWords: Readonly<Record<string, string>> = {
 const noDeleting =
   'nothing deletes a session yet: close it with `perdure close`, then put it away with `perdure archive`';
 
-/** Wishes that no single command fulfils, and what to do instead. */
+/** Tasks that no single command performs, and what to do instead. */
 export const otherWishes: Readonly<Record<string, string>> = {
   delete: noDeleting,
   rm: noDeleting,
@@ -85,7 +85,7 @@ const unknownOf = (group: readonly Command[], first: string, second: string): Er
 
 interface Named {
   readonly command: Command;
-  /** Number of words in its name. */
+  /** Number of words in the name of the command. */
   readonly words: number;
 }
 

@@ -12,8 +12,8 @@ const commandOf = (argv: readonly string[]): string | undefined => {
 };
 
 /**
- * Advice after an error whose message gives none: for a wrong call its help page, otherwise the remedy of the error
- * catalogue.
+ * Advice to show after an error whose message contains none. For a wrong call this is its help page, otherwise the
+ * remedy in the error catalogue.
  */
 export const nextStep = async (
   code: ErrorCode | 'DEFECT',

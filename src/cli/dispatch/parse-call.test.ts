@@ -17,7 +17,7 @@ test('a call is a command with its arguments and options in any order', () => {
   expect(run('--store', 'ls', 'ls')).toEqual({ name: 'ls', args: [], options: { store: 'ls' } });
 });
 
-test('text that begins with a dash goes after --, and a lone dash is an argument', () => {
+test('text that begins with a dash is accepted after --, and a lone dash is an argument', () => {
   expect(run('append', 'ses_x', '--', '--help').args).toEqual(['ses_x', '--help']);
   expect(run('append', 'ses_x', '-').args).toEqual(['ses_x', '-']);
   expect(looseOptions(['append', 'ses_x', '--', '--json']).json).toBe(false);

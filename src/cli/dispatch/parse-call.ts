@@ -104,7 +104,7 @@ const parseFor = (command: Command, args: readonly string[]): RunCall => {
 
 const looseSpec = { ...commonOptions, version: { type: 'boolean' } } as const;
 
-/** Reads what it can from a call that may be wrong: whether errors go out as JSON, and where the store is. */
+/** Extracts from a possibly wrong call whether errors must be written as JSON, and which store it names. */
 export const looseOptions = (argv: readonly string[]) => {
   const { values, positionals, tokens } = parseArgs({
     args: [...argv],
@@ -167,8 +167,8 @@ const withoutCommand = (argv: readonly string[], given: readonly string[]): Erro
 };
 
 /**
- * Refuses an option of a specific command before the command. Whether it takes the next word as its value depends on
- * the command.
+ * Refuses a command-specific option that precedes the command. Whether the next word is its value depends on the
+ * command.
  */
 const refuseEarly = (early: readonly string[], words: readonly string[]): void => {
   const unknown = unknownOption(early);
@@ -184,7 +184,7 @@ const refuseEarly = (early: readonly string[], words: readonly string[]): void =
   );
 };
 
-/** Common options may also precede the name of the command. */
+/** Parses a call. Common options may precede the name of the command. */
 export const parseCall = (argv: readonly string[]): ParsedCall => {
   const { positions, positionals, given, early, version, help, json } = looseOptions(argv);
   refuseAltered(argv);

@@ -96,7 +96,7 @@ export const commandGroups: readonly CommandGroup[] = [
   },
 ];
 
-/** Commands for newcomers, in the order in which they need them. */
+/** Commands for newcomers, in the order in which they are needed. */
 export const firstCommands: readonly Command[] = [
   demo,
   chat,
@@ -111,10 +111,10 @@ export const firstCommands: readonly Command[] = [
   serve,
 ];
 
-/** In the order of the help. */
+/** All commands, in the order in which the help lists them. */
 export const commands: readonly Command[] = commandGroups.flatMap((group) => group.commands);
 
-/** Called by shells only. */
+/** Commands that only shells call. */
 const hiddenCommands: readonly Command[] = [complete];
 
 export const findCommand = (name: string): Command | undefined =>

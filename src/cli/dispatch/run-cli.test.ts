@@ -40,7 +40,10 @@ const sessionWith = async (...messages: MessageInput[]): Promise<string> => {
   return id;
 };
 
-/** A line that holds one long word of an example, which must not be broken because it could not be pasted. */
+/**
+ * Matches a line that consists of one long word of an example. It must not be broken, because a broken word could not
+ * be pasted.
+ */
 const wordOfCommand = /^ {4}(?:'[^']*'|"[^"]*"|\S+)(?: \\)?$/;
 
 const hostile = 'x\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e\u007fy';
@@ -307,14 +310,14 @@ describe('on a terminal of 80 columns', () => {
     expect((await cli(['log', id, '--commits'], piped)).out).toContain(content.slice(0, 1900).trim());
   });
 
-  test('an error is wrapped and begins with its code', async () => {
+  test('an error message begins with its code and is wrapped to the width of the terminal', async () => {
     const { code, err } = await cli(['show', 'no-session']);
     expect(code).toBe(2);
     expect(err).toMatch(/^error INVALID_INPUT: "no-session" names no session: .*\n.+\n(?:.+\n)?$/);
     for (const line of err.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('an export to a terminal needs a file, and stdout cannot hold both a bundle and an answer', async () => {
+  test('an export to a terminal needs a file, and a bundle and a JSON answer cannot both go to stdout', async () => {
     const id = await sessionWith();
     expect(await cli(['export', id, '-o', '-'])).toMatchObject({
       code: 2,
@@ -342,7 +345,7 @@ describe('an error', () => {
     },
   );
 
-  test('[CLI11] the remedy for an unavailable server does not advise to repeat a change', () => {
+  test('[CLI11] the remedy for an unavailable server does not advise repeating a change', () => {
     expect(errorCatalog.SERVER_UNAVAILABLE.remedy).not.toContain('repeat');
   });
 
@@ -377,7 +380,7 @@ describe('an error', () => {
 });
 
 describe('in any case', () => {
-  test('[CLI12] a silent command shows progress on a terminal until it writes, in plain characters', async () => {
+  test('[CLI12] a command that writes nothing shows progress on a terminal, in plain characters, until its first output', async () => {
     const slowly: World['openRuntime'] = async (options) => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       return openRuntime({ worker: false, ...options, store: openMemoryStore(database) });

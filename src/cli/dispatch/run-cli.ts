@@ -12,7 +12,7 @@ import { overview } from './help.ts';
 import { nextStep } from './next-step.ts';
 import { looseOptions, parseCall, type RunCall } from './parse-call.ts';
 
-/** Closes the store however the command ends, and reports the first failure. */
+/** Runs a command and then closes the store, even if the command failed. Reports the first failure. */
 const runCommand = async (world: World, call: RunCall, onStore: (address: string) => void): Promise<number> => {
   let loading: string | undefined;
   const { until, end } = silenceBreaker(world.err, () =>
@@ -21,7 +21,7 @@ const runCommand = async (world: World, call: RunCall, onStore: (address: string
   const onLoading = (config: string | undefined): void => {
     loading = config;
   };
-  /** Ends the progress line before a person is asked or a signal is awaited. */
+  /** Ends the progress line before a person is asked or the command waits for a signal. */
   const ending =
     <Args extends readonly unknown[], T>(ask: (...args: Args) => T) =>
     (...args: Args): T => {
@@ -82,7 +82,7 @@ const failureText = (
   return linesText(lines);
 };
 
-/** Reports an error without the store's password and without terminal control sequences. */
+/** Reports an error, with the store's password and terminal control sequences removed. */
 export const report = async (target: ReportTarget, error: unknown, address?: string): Promise<number> => {
   const failure = failureOf(error);
   const next = await nextStep(failure.code, failure.message, target.argv);
@@ -90,7 +90,7 @@ export const report = async (target: ReportTarget, error: unknown, address?: str
   return failure.exit;
 };
 
-/** Reports an error without awaiting anything; its message must already give advice. */
+/** Reports an error synchronously. Its message must already contain advice. */
 export const reportAtOnce = (target: ReportTarget, error: PerdureError): number => {
   const failure = failureOf(error);
   void target.err.write(failureText(target, failure, {})).catch(() => {});

@@ -6,7 +6,9 @@ import { fileError, wrongCall } from '../parse/wrong-call.ts';
 import { printable, printableLines } from '../terminal/printable.ts';
 import { linesText } from '../terminal/terminal.ts';
 
-/** One byte more than a session accepts, so that the session itself reports the limit. */
+/**
+ * One byte more than a session accepts, so that an oversized file reaches the session, which then reports its limit.
+ */
 const maxBytes = 32 * 1024 * 1024 + 1;
 
 const textOf = (bytes: Uint8Array): string | undefined => {
@@ -25,7 +27,9 @@ export const ContentView = z.strictObject({
   content: z.string(),
 });
 
-/** A pipe gets the bytes, a terminal only printable text, JSON either. */
+/**
+ * Writes the content of a file: raw bytes to a pipe, only printable text to a terminal, and either of them as JSON.
+ */
 export const writeContent = async (
   { out, json, answer }: Context,
   name: string,
@@ -45,11 +49,11 @@ export const writeContent = async (
 
 export interface GivenFile {
   readonly bytes: Uint8Array;
-  /** For its owner. */
+  /** Whether its owner may execute it. */
   readonly isExecutable: boolean;
 }
 
-/** Reads a local file, or stdin for -, before a store is created. */
+/** Reads a local file, or stdin for `-`. Called before a store is created. */
 export const readGiven = async ({ stdin }: Context, file: string): Promise<GivenFile> => {
   const bounds = { maxBytes, advice: 'a session keeps files of up to 32 MiB' };
   if (file === '-') return { bytes: await readBytes(stdin(), bounds), isExecutable: false };

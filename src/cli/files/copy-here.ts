@@ -18,10 +18,10 @@ const makeEmpty = async (folder: string): Promise<void> => {
   });
 };
 
-/** Links are created last, so that nothing is written through one. */
+/** Whether an entry is a link. Links are created last, so that no file is written through one. */
 const isLink = ({ kind }: ListedFile): boolean => kind === 'link';
 
-/** Writes the files of a server into a new or empty folder. The paths come from the server and are validated. */
+/** Downloads files into a new or empty folder. Their paths come from the server, so they are validated. */
 export const copyHere = async (
   { files }: Session,
   to: string,

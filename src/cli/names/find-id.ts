@@ -3,8 +3,8 @@ import { wrongCall } from '../parse/wrong-call.ts';
 import { printableLine } from '../terminal/printable.ts';
 
 /**
- * Minimum length of a suffix, and of a prefix where a wrong match would do harm: enough to be deliberate, short
- * enough to type.
+ * Minimum length of a suffix, and of a prefix where matching the wrong id would do harm. Long enough to be
+ * deliberate, short enough to type.
  */
 const leastChars = 4;
 const maxShown = 5;
@@ -21,15 +21,18 @@ export interface IdKind<Id extends string> {
   /** Prefix of the ids, such as `ses_`. */
   readonly prefix: string;
   readonly isWhole: (text: string) => boolean;
-  /** Accepts any unique prefix. Ids begin with their time, so with a single session one letter already matches it. */
+  /** Accepts any unique prefix, however short. If only one session exists, one letter is enough. */
   readonly takesAnyBeginning?: true;
   readonly notFound: ErrorCode;
-  /** Command that lists them. */
+  /** Command that lists the ids. */
   readonly listing: string;
   readonly among: () => AsyncIterable<Named<Id>> | Promise<Iterable<Named<Id>>>;
 }
 
-/** Ids of deliveries have several parts. A part with letters that no id contains is looked up too, and not found. */
+/**
+ * A well-formed part of an id. Delivery ids consist of several words, and letters that no id contains are allowed:
+ * they match nothing.
+ */
 const isWord = /^\w+$/;
 /** Alphabet of `newId`. */
 const isOwnWord = /^[0-9a-hjkmnp-tv-z_]+$/;
@@ -44,7 +47,7 @@ const shown = ({ id, about = '' }: Named): string => (about ? `${id} (${printabl
 
 type Kind = Omit<IdKind<string>, 'among' | 'notFound'>;
 
-/** Whether an argument that may also be something else is meant as an id, or as the beginning or end of one. */
+/** Whether an argument that may also be something else looks like an id, or a prefix or suffix of one. */
 export const isIdPart = ({ prefix }: Kind, given: string): boolean => {
   if (given.startsWith(prefix)) return true;
   return isOwnWord.test(given) && !anyPrefix.test(given) && (given.length >= leastChars || isBeginning.test(given));

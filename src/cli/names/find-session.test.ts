@@ -5,7 +5,7 @@ import { findId } from './find-id.ts';
 const idOf = async (answered: (args: readonly string[]) => Promise<{ id: string }>, title: string): Promise<string> =>
   (await answered(['open', '--title', title])).id;
 
-test('[CLI7] a session is named by its id, by the beginning or end of it, or by - for the most recently changed one', async () => {
+test('[CLI7] a session is named by its id, by a prefix or suffix of its id, or by - for the most recently changed one', async () => {
   const { call, answered } = memoryCommandLine();
   expect(await call(['show', '-'])).toMatchObject({
     code: 5,
@@ -72,7 +72,7 @@ test('[CLI7, CLI19, CLI8] an ambiguous name lists its matches, an unknown name s
   }
 });
 
-test('[CLI7] keys, webhooks and approvals can be named by a part of their id too', async () => {
+test('[CLI7] keys, webhooks and approvals can be named by a prefix or suffix of their id too', async () => {
   const { call, answered } = memoryCommandLine();
   const { key } = await answered(['keys', 'create']);
   expect(await answered(['keys', 'revoke', key.id.slice(-5)])).toMatchObject({ id: key.id });
@@ -85,7 +85,7 @@ test('[CLI7] keys, webhooks and approvals can be named by a part of their id too
   expect(await call(['keys', 'rotate', '7zzzzzzz'])).toMatchObject({ code: 5 });
 });
 
-test('[CLI7] the search stops as soon as a name is known to be ambiguous', async () => {
+test('[CLI7] the search reads no further ids once a name is known to be ambiguous', async () => {
   let looked = 0;
   const among = async function* () {
     for (;;) yield { id: `x_0000${looked++}` };

@@ -4,11 +4,13 @@ import { SessionId } from '../../schema/ids.ts';
 import { type Status, statuses } from '../../schema/statuses.ts';
 import { checkIdPart, findId, isIdPart, type Named } from './find-id.ts';
 
-/** Names the session that changed last. */
+/** The argument that means the session that changed last. */
 export const mostRecent = '-';
 
 const pageSize = 1000;
-/** Only the sessions that changed last are searched; older ones need their whole id. */
+/**
+ * Maximum number of sessions that are searched, newest change first. Older sessions must be named by their whole id.
+ */
 const maxLooked = 10_000;
 
 async function* newest(sessions: Sessions): AsyncGenerator<Named<SessionId>, void, void> {
@@ -28,7 +30,7 @@ const kind = {
   listing: 'perdure ls',
 } as const;
 
-/** Statuses without `archived`, because archived sessions, such as replays, were put away. */
+/** All statuses except `archived`: archived sessions, such as replays, are no longer in use. */
 export const inUse = statuses.filter((status) => status !== 'archived');
 
 const newestOf = async (sessions: Sessions, lastOf: readonly Status[]): Promise<SessionId> => {
@@ -49,8 +51,8 @@ export const checkSessionName = (named: string): void => {
 };
 
 /**
- * Finds a session by its id, by the beginning or end of it, or by `-` for the one that changed last among those with
- * the given statuses.
+ * Finds a session by its id or by a prefix or suffix of its id. `-` means the session with one of the given statuses
+ * that changed last.
  */
 export const findSession = async (
   open: () => Promise<Sessions>,

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { makePrivateFolder } from '../../core/host/make-folder.ts';
 
 /**
- * File with the first key of the server of this data folder. A user who can read the folder can read its sessions
- * anyway.
+ * File with the first API key of a server, in the server's data folder. A user who can read the folder can read its
+ * sessions anyway.
  */
 export const keptKeyFile = (data: string): string => join(data, 'api-key');
 
-/** The saved key, for a server of this machine that was started in this folder. */
+/** File with the saved key, for a server on this machine that was started in this folder. */
 export const keyFileIn = (folder: string, server: string): string | undefined => {
   const file = keptKeyFile(join(folder, '.perdure'));
   const isOfThisMachine = /^(localhost|127\.[\d.]+|\[::1\])$/.test(URL.parse(server)?.hostname ?? '');
@@ -25,7 +25,7 @@ export const readKeptKey = (data: string): string | undefined => {
   }
 };
 
-/** Only the owner may read the file. The rename makes it appear under its name only when it is complete. */
+/** Saves the key in a file that only its owner may read. A rename puts the complete file in place. */
 export const keepKey = async (data: string, token: string): Promise<void> => {
   const file = keptKeyFile(data);
   const part = `${file}.${process.pid}.part`;

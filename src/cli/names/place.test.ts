@@ -15,7 +15,7 @@ test('[CLI1] a place is a point, an attempt at a turn, or another branch with or
   expect(parsePlace(`${branch}@seq:9`)).toEqual({ session: branch, seq: 9 });
 });
 
-test('[CLI7] another branch may be named by a part of its id, but a plain number is a turn', () => {
+test('[CLI7] another branch may be named by a prefix or suffix of its id, but a plain number is a turn', () => {
   expect(parsePlace('t0y1a')).toEqual({ session: 't0y1a' });
   expect(parsePlace('01jd3v@turn:3')).toEqual({ session: '01jd3v', turn: 3 });
   expect(parsePlace('01j')).toEqual({ session: '01j' });
@@ -25,7 +25,7 @@ test('[CLI7] another branch may be named by a part of its id, but a plain number
   expect(parsePlace('1234')).toEqual({ turn: 1234 });
 });
 
-test('[CLI1] anything else is a wrong call that says what to write', () => {
+test('[CLI1] an invalid place is reported as a wrong call, with the valid forms', () => {
   const wrong: readonly (readonly [string, RegExp])[] = [
     ['', /write turn:3/],
     ['now', /write turn:3/],

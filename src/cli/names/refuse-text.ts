@@ -2,10 +2,10 @@ import type { Context } from '../parse/command.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 import { mayNameSession } from './find-session.ts';
 
-/** Looks like an id. A malformed id gets its own error. */
+/** Matches a text that looks like an id. For a malformed id there is a separate error. */
 const isLikeId = /^[a-z]{3,4}_/;
 
-/** Refuses a message given in place of a session, and suggests `send --new`. */
+/** Refuses a message that was given where a session is expected, and suggests `send --new`. */
 export const refuseText = (context: Context, named: string, otherwise: string): void => {
   if (named.trim() === '' || mayNameSession(named) || isLikeId.test(named)) return;
   const next = context.commandText('send', '--new', named);

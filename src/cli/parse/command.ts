@@ -17,7 +17,7 @@ import type { Ending } from './exit-codes.ts';
 
 export type OptionSpec = { readonly about: string; readonly short?: string } & (
   | { readonly type: 'boolean' }
-  /** `value` names the expected value in the help. */
+  /** `value` is the name of the expected value in the help. */
   | {
       readonly type: 'string';
       readonly value: string;
@@ -43,7 +43,7 @@ export const text = (value: string, about: string, short?: string) =>
 export const texts = (value: string, about: string) =>
   ({ type: 'string', value, about, multiple: true }) as const satisfies OptionSpec;
 
-/** An option that takes one of these values only. */
+/** An option that accepts only one of these values. */
 export const choice = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
   ({ type: 'string', value, about, choices }) as const satisfies OptionSpec;
 export const choicesOf = <const Choice extends string>(value: string, choices: readonly Choice[], about: string) =>
@@ -53,7 +53,7 @@ export const choicesOf = <const Choice extends string>(value: string, choices: r
 export const backingOptions = ['store', 'server', 'key-file', 'config', 'workspace'] as const;
 export type BackingOption = (typeof backingOptions)[number];
 
-/** `interrupt` is Ctrl-C; `leave` asks the process to end at once. */
+/** `interrupt` is Ctrl-C. `leave` means that the process must end soon, for example at SIGTERM. */
 export type Interrupt = 'interrupt' | 'leave';
 
 /** Callbacks that observe a runtime at work. */
@@ -71,9 +71,12 @@ export interface Surroundings {
   readonly program: string;
   readonly out: Terminal;
   readonly err: Terminal;
-  /** The person at the terminal; with `anyInput`, also a pipe. */
+  /** The person at the terminal. With `anyInput`, a pipe is accepted in place of a person. */
   readonly person: (anyInput: boolean) => Person | undefined;
-  /** Reports each Ctrl-C instead of ending the process. The returned function stops it. */
+  /**
+   * Calls the listener at each Ctrl-C, which then no longer ends the process. The returned function unregisters the
+   * listener.
+   */
   readonly onInterrupt: (listener: (interrupt: Interrupt) => void) => () => void;
   /** Starts another `perdure` process, which outlives this one. */
   readonly startDetached: (
@@ -92,9 +95,9 @@ export interface Context {
   /** Command by which this program is called from the current folder. */
   readonly program: string;
   readonly now: () => number;
-  /** All commands, for help and completion. */
+  /** All commands, used by help and completion. */
   readonly commands: readonly Command[];
-  /** Help topics. They are passed in because importing them here would create an import cycle. */
+  /** Help pages. They are passed in, because importing them here would create an import cycle. */
   readonly help: {
     readonly topics: Readonly<Record<string, { readonly about: string }>>;
     readonly on: (words: readonly string[]) => {
@@ -102,44 +105,49 @@ export interface Context {
       readonly json: () => unknown;
     };
   };
-  /** Opens the store at the first call. The store is closed after the command, however the command ends. */
+  /** Opens the store at the first call. It is closed after the command, even if the command fails. */
   readonly sessions: () => Promise<Sessions>;
-  /** Address of the server that is used instead of a store. */
+  /** Address of the server, if the command uses a server instead of a store. */
   readonly server?: string | undefined;
-  /** The runtime on the store with the configured agents, or the client of a server. */
+  /** The runtime on the store with the configured agents, or the client of the server. */
   readonly runtime: () => Promise<ScopedRuntime | Client>;
   readonly workspaces: () => Promise<Workspaces>;
-  /** The runtime itself, not scoped to a member, for commands that serve others. The first call may pass observers. */
+  /**
+   * The runtime itself, not scoped to a member, for commands that serve other users. The first call may pass
+   * observers.
+   */
   readonly wholeRuntime: (watching?: Watching) => Promise<Runtime>;
   /** Address of the store, without its password. */
   readonly storeName: () => string;
-  /** Copies the store into a new file without opening it otherwise, and returns the size in bytes. */
+  /** Copies the store into a new file, and returns its size in bytes. The store is not opened for sessions. */
   readonly backUp: (file: string) => Promise<number>;
   readonly config: () => Promise<Config>;
-  /** The person at the terminal. With `anyInput`, a pipe counts too, for commands that read lines. */
+  /** The person at the terminal. With `anyInput`, a pipe is accepted too, for commands that read lines. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;
-  /** Reads a line from the terminal without echoing it. Undefined when the input is not a terminal. */
+  /**
+   * Reads a line from the terminal without echoing it. This function is undefined when the input is not a terminal.
+   */
   readonly hiddenLine?: ((prompt: string) => Promise<string | undefined>) | undefined;
   readonly onInterrupt: Surroundings['onInterrupt'];
-  /** A worker in this process, for the given workspace or for all. */
+  /** Creates a worker in this process, for the given workspace or for all. */
   readonly worker: (options: WorkerOptions) => Promise<Worker>;
-  /** Starts a detached process that works on the session until it is idle. */
+  /** Starts a detached process that works on the session until nothing is left to do. */
   readonly startWorker: (session: Session) => void;
-  /** Text of a follow-up command, with the store and configuration options of this call. */
+  /** Returns the text of a follow-up command, with the store and configuration options of this call. */
   readonly commandText: (...words: readonly string[]) => string;
   /**
-   * Finds a session by its id, by the first or last characters of it, or by `-` for the most recent one. `-` skips
-   * archived sessions, or looks only at the statuses in `lastOf`.
+   * Finds a session by its id or by a prefix or suffix of its id. `-` means the most recent session that is not
+   * archived, or that has a status in `lastOf`.
    */
   readonly sessionId: (named: string, lastOf?: readonly Status[]) => Promise<SessionId>;
   readonly session: (named: string, lastOf?: readonly Status[]) => Promise<Session<OwnState>>;
   /** Runs another command within this process and returns its exit code. */
   readonly call: (argv: readonly string[], elsewhere: Partial<Surroundings>) => Promise<number>;
-  /** Aborts on Ctrl-C. Once requested, Ctrl-C no longer ends the process by itself. */
+  /** Returns a signal that aborts on Ctrl-C. After the first call, Ctrl-C no longer ends the process by itself. */
   readonly interrupted: () => AbortSignal;
-  /** Writes the one answer of a command: the value with `--json`, otherwise the lines. */
+  /** Writes the only answer of a command: the value as JSON with `--json`, otherwise the lines. */
   readonly answer: (value: unknown, lines: () => string | readonly string[]) => Promise<void>;
-  /** Writes a note for people to stderr; omitted with `--json`. */
+  /** Writes a note for people to stderr. With `--json`, nothing is written. */
   readonly note: (text: string) => Promise<void>;
 }
 
@@ -160,19 +168,19 @@ export interface Command<O extends Options = Options> {
   /** Shape of the `--json` output: one value, or with `jsonLines` one value per line. */
   readonly json: z.ZodType;
   readonly jsonLines?: true;
-  /** The backing options that apply to this command, by default all. Others are refused. */
+  /** The backing options that this command accepts, by default all. */
   readonly backingOptions?: readonly BackingOption[];
-  /** This command is the server itself, so PERDURE_SERVER does not apply to it. */
+  /** Set for the command that is the server itself, to which PERDURE_SERVER does not apply. */
   readonly isServer?: true;
-  /** Only reads logs and records, so the built-in agent, which is slow to load, is left out. */
+  /** Set if the command only reads logs and records. The built-in agent, which is slow to load, is then not loaded. */
   readonly needsNoAgents?: true;
   /**
-   * Creates the store when it does not exist, always or depending on the call. Other commands report that it does not
-   * exist.
+   * Whether the command creates a missing store: always, or depending on the call. Other commands report that the
+   * store does not exist.
    */
   readonly makesStore?: true | ((call: Call<O>) => boolean);
   run(context: Context, call: Call<O>): Promise<Ending | undefined>;
 }
 
-/** Types the options by name inside `run`, and erases them outside. */
+/** Types the options by name inside `run`, and erases these types outside. */
 export const defineCommand = <const O extends Options>(command: Command<O>): Command => command as unknown as Command;

@@ -28,7 +28,7 @@ test('[CLI1] a commit filter is built from the given options', () => {
   expect(commitFilterOf({ all: true, 'include-rewound': true }, now)).toEqual({ includeRewound: true });
 });
 
-test('any option about commits selects the listing of commits', () => {
+test('any commit option makes log list commits instead of events', () => {
   expect(asksForCommits({})).toBe(false);
   expect(asksForCommits({ commits: true })).toBe(true);
   expect(asksForCommits({ since: '7d' })).toBe(true);

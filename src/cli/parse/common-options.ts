@@ -1,7 +1,7 @@
 import { type BackingOption, backingOptions, type Command, flag, type Options, text } from './command.ts';
 import { defaultStore } from './store-address.ts';
 
-/** Options of every command, except backing options that do not apply to it. */
+/** Options of every command. A command may lack backing options that do not apply to it. */
 export const commonOptions = {
   store: text('ADDRESS', `sqlite:PATH or postgres://…; default PERDURE_STORE, else ${defaultStore}`),
   server: text('URL', 'a server instead of a store; default PERDURE_SERVER'),

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type ErrorCode, type ErrorDetails, PerdureError } from '../../schema/error.ts';
 import { stackOf, thrownText } from './thrown-text.ts';
 
-/** How a call can end. Scripts branch on the number, so a number must never change its meaning. */
+/** All outcomes of a call. Scripts branch on the number, so the meaning of a number must never change. */
 export const exitTable = {
   success: { code: 0, about: 'done; the run that was followed succeeded' },
   failure: { code: 1, about: 'a failure: a failed run, a check that found something, an unusable file, damage' },
@@ -28,7 +28,7 @@ export const exitCodes = Object.fromEntries(Object.entries(exitTable).map(([name
 /** How a command ended without an error. */
 export type Ending = 'success' | 'failure' | 'cancelled' | 'waiting' | 'detached';
 
-/** Exit class of each error code. It tells a script whether the call or something else must change. */
+/** Exit class of each error code. It tells a script whether to change the call or something else. */
 export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   INVALID_INPUT: 'wrongCall',
   PAYLOAD_TOO_LARGE: 'wrongCall',
@@ -89,13 +89,13 @@ export interface Failure {
   readonly message: string;
   readonly details: ErrorDetails;
   readonly exit: number;
-  /** Only for defects. */
+  /** Stack of the error; only set for defects. */
   readonly stack?: string | undefined;
 }
 
 /**
- * Converts an error for this edge. Anything but a PerdureError is a defect of Perdure and gets an id for reporting
- * it.
+ * Converts an error for the command line. Anything but a PerdureError is a defect of Perdure and gets an id for
+ * reporting it.
  */
 export const failureOf = (error: unknown): Failure => {
   if (error instanceof PerdureError) {

@@ -24,7 +24,10 @@ export const parseDuration = (option: string, text: string | undefined): number 
   throw wrongCall(`${option} is a time such as 24h, 30min or 7d; got "${text}"`);
 };
 
-/** Parses an ISO date (midnight UTC without a time) or a duration ago such as `7d`, into milliseconds. */
+/**
+ * Parses an ISO date, or a past duration such as `7d` (seven days ago), into milliseconds since 1970. A date without
+ * a time means midnight UTC.
+ */
 export const parseMoment = (option: string, text: string | undefined, now: number): number | undefined => {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
@@ -33,7 +36,10 @@ export const parseMoment = (option: string, text: string | undefined, now: numbe
   throw wrongCall(`${option} is a date such as 2026-03-01 or 2026-03-01T09:30, or 7d, 24h, 30min ago; got "${text}"`);
 };
 
-/** Parses an ISO date (midnight UTC without a time) or a duration from now such as `90d`, into milliseconds. */
+/**
+ * Parses an ISO date, or a future duration such as `90d` (in 90 days), into milliseconds since 1970. A date without a
+ * time means midnight UTC.
+ */
 export const parseDeadline = (option: string, text: string | undefined, now: number): number | undefined => {
   if (text === undefined) return undefined;
   const ms = durationMs(text);
@@ -47,7 +53,7 @@ export interface TurnRange {
   readonly to?: number;
 }
 
-/** Parses `3-7`, which includes both ends; `3-` and `-7` are open; `3` is that turn alone. */
+/** Parses a range of turns: `3-7` includes both ends, `3-` and `-7` are open-ended, and `3` is that turn alone. */
 export const parseTurns = (option: string, text: string | undefined): TurnRange | undefined => {
   if (text === undefined) return undefined;
   const [, from, dash, to] = /^(\d{1,15})?(-)?(\d{1,15})?$/.exec(text) ?? [];

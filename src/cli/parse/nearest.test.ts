@@ -10,7 +10,7 @@ test('the edit distance counts changed, missing, added and swapped letters', () 
   expect(editDistance('', 'ls')).toBe(2);
 });
 
-test('the nearest word is suggested, and none when all are too far', () => {
+test('the word with the smallest edit distance is suggested, and none if all distances are too large', () => {
   const known = ['open', 'reopen', 'archive', 'verify', 'ls'];
   expect(nearest('opne', known)).toBe('open');
   expect(nearest('arch', known)).toBe('archive');

@@ -1,4 +1,4 @@
-/** Number of letters to change, add, remove or swap with a neighbour to turn one word into the other. */
+/** Edit distance of two words: the number of letters to change, add, remove, or swap with a neighbour. */
 export const editDistance = (a: string, b: string): number => {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
@@ -17,7 +17,7 @@ export const editDistance = (a: string, b: string): number => {
   return last[b.length]!;
 };
 
-/** The word that was probably meant, if one is near enough. */
+/** The known word that was probably meant. Undefined if none is similar enough. */
 export const nearest = (word: string, known: readonly string[]): string | undefined => {
   if (word.length > 40) return undefined;
   const [best] = known

@@ -1,7 +1,7 @@
 import { nearest } from './nearest.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** Returns `: did you mean NAME?` when a known name is near, otherwise nothing. */
+/** Returns `: did you mean NAME?` when a known name is similar, otherwise an empty text. */
 export const suggestion = (word: string, known: readonly string[], shown = (name: string): string => name): string => {
   const meant = nearest(word, known);
   return meant === undefined ? '' : `: did you mean ${shown(meant)}?`;

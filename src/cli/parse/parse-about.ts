@@ -3,7 +3,7 @@ import { eventDefinitions } from '../../schema/event.ts';
 import { parseJson } from './read-input.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** Validates the description of a new session before a store is opened. */
+/** Validates the title and other details of a new session before a store is opened. */
 export const parseAbout = ({
   title,
   metadata,

@@ -9,7 +9,7 @@ test('a point is a turn or an event, and a bare number is a turn', () => {
   expect(parsePoint('turn:0')).toEqual({ turn: 0 });
 });
 
-test('[CLI1] anything else is a wrong call that says what a point is', () => {
+test('[CLI1] an invalid point is reported as a wrong call that says what a point is', () => {
   for (const text of [
     '',
     'turn',

@@ -2,7 +2,10 @@ import { pointOfText } from '../../schema/place.ts';
 import type { Point } from '../../schema/point.ts';
 import { wrongCall } from './wrong-call.ts';
 
-/** Parses `turn:3` and `3` as the end of turn 3, and `seq:17` as event 17. Undefined for anything else. */
+/**
+ * Parses a point: `turn:3` and `3` mean the end of turn 3, and `seq:17` means event 17. Returns undefined for any
+ * other text.
+ */
 export const pointNamed = (text: string): Point | undefined => {
   const point = pointOfText(text);
   if (!point || !('seq' in point) || point.seq > 0) return point;

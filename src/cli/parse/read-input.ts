@@ -3,7 +3,7 @@ import { wrongCall } from './wrong-call.ts';
 
 const maxTextBytes = 64 * 1024 * 1024;
 
-/** Reads a whole input into memory, therefore with a limit. */
+/** Reads a whole input into memory. Its size is limited for that reason. */
 export const readBytes = async (
   input: AsyncIterable<Uint8Array>,
   { maxBytes, advice }: { readonly maxBytes: number; readonly advice: string },
@@ -39,6 +39,6 @@ export const parseJson = (subject: string, text: string): unknown => {
   }
 };
 
-/** Parses one value per line; empty lines are skipped, but count for line numbers. */
+/** Parses one JSON value per line. Empty lines are skipped, but included in line numbers. */
 export const parseJsonLines = (text: string): readonly unknown[] =>
   text.split('\n').flatMap((line, index) => (line.trim() === '' ? [] : [parseJson(`line ${index + 1}`, line)]));

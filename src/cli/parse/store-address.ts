@@ -30,12 +30,12 @@ const isEmpty = (file: string): boolean => {
   }
 };
 
-/** Whether it is a database without tables, such as a copy of an empty one. Only the engine can tell. */
+/** Whether the file is a database without tables, such as a copy of an empty one. Only SQLite itself can tell. */
 const isBlank = async (address: string): Promise<boolean> => (await import('../../runtime.ts')).isBlankStore(address);
 
 /**
- * Opening SQLite would create the file, so only commands that create a store may do so. A leftover WAL without its
- * file is reported by the store itself.
+ * Fails if the store does not exist, because opening it would create the file. If only its write-ahead log remains,
+ * the store itself reports that.
  */
 export const refuseMissingStore = async (address: string): Promise<void> => {
   const file = fileOf(address);
@@ -56,8 +56,8 @@ const decoded = (text: string): string => {
 };
 
 /**
- * Passwords in an address, as written and decoded. A password equal to the user name is kept, because hiding it would
- * hide the name too.
+ * Finds the passwords in an address, as written and decoded. A password equal to the user name is not hidden, because
+ * that would hide the name too.
  */
 const passwordsIn = (address: string): readonly string[] => {
   const [, user = '', password = ''] = /\/\/([^/?#:]*):(.*)@/.exec(address) ?? [];

@@ -3,7 +3,7 @@ import type { Context, Surroundings } from './command.ts';
 
 export type Env = Surroundings['env'];
 
-/** Everything outside itself that a call depends on. */
+/** All external dependencies of a call: terminal, environment, signals and processes. */
 export interface World extends Surroundings, Pick<Context, 'call' | 'hiddenLine'> {
   readonly argv: readonly string[];
   readonly stdin: () => AsyncIterable<Uint8Array>;

@@ -1,7 +1,7 @@
 import { fileProblem } from '../../core/host/file-problem.ts';
 import { PerdureError } from '../../schema/error.ts';
 
-/** For a call that is wrong whatever the store holds. */
+/** The error for a call that is wrong regardless of the content of the store. */
 export const wrongCall = (message: string): PerdureError => new PerdureError('INVALID_INPUT', message);
 
 export const onStoreAlone = (what: string, { isServerNamed }: { readonly isServerNamed: boolean }): PerdureError =>
@@ -11,7 +11,7 @@ export const onStoreAlone = (what: string, { isServerNamed }: { readonly isServe
       : `${what} works on the store itself, but PERDURE_SERVER is set: unset it, or give --store`,
   );
 
-/** Rewords an error of the file system about a file of the call; returns any other error unchanged. */
+/** Rewords a file system error about a file that the call names. Returns any other error unchanged. */
 export const fileError = (error: unknown, verb: 'read' | 'write', file: string): unknown => {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (!code || !syscall) return error;

@@ -13,7 +13,7 @@ export interface ChangeText extends EntryText {
 
 const moved = (before: unknown, after: unknown): string => (before === after ? String(after) : `${before} → ${after}`);
 
-/** Formats an optional detail of an entry, with its change. */
+/** Formats an optional detail of an entry, and how it changed. */
 const beside = (word: string, before: string | undefined, after: string | undefined): string => {
   if (before === undefined) return after === undefined ? '' : `${word}${after}`;
   return `${word}${moved(before, after ?? 'none')}`;
@@ -61,7 +61,7 @@ const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: Ent
   own: replaced,
 };
 
-/** One change of a diff for people: + added, - removed, ~ changed from → to. */
+/** Formats one change of a diff for people: + added, - removed, ~ changed from → to. */
 export const changeText = <P extends Part>(part: P, { id, ...change }: EntryChange<P>): ChangeText => {
   const { before, after } = change as { readonly before: EntryOf<P>; readonly after: EntryOf<P> };
   if (!('before' in change)) return { sign: '+', ...entryText(part, id, after) };

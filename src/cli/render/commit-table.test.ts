@@ -33,7 +33,7 @@ const contextOf = (columns: number): Context =>
     },
   }) as unknown as Context;
 
-test('[CLI1] a commit is shown by its changed entries and its reason, with tool counters last', () => {
+test('[CLI1] a commit is shown as its changed entries, tool counters last, and its reason', () => {
   expect(commitGist(commit({ why: 'as\nasked' }))).toBe(
     '+/filesModified/src~1auth.ts -/facts/port ~/toolsUsed/edit: as asked',
   );

@@ -19,11 +19,11 @@ const columns: readonly Column[] = [
   { title: 'PROVENANCE', leaves: 1 },
   { title: 'CHANGED', flexible: true },
 ];
-/** A longer name would take a whole column from a narrow terminal. */
+/** Maximum width of a name. A longer one would leave too little of a narrow terminal. */
 const maxName = 24;
-/** Width at which an entry is long enough, unless the terminal is wide. */
+/** Width that is enough for an entry, unless the terminal is wide. */
 const enoughOfEntry = 30;
-/** Below these widths a reason, or an entry beside its count, is unreadable. */
+/** Minimum widths of a reason, and of an entry next to a count. Below these they are unreadable. */
 const [leastReason, leastEntry] = [8, 12];
 
 const signs = { add: '+', remove: '-', replace: '~', test: '=' } as const;
@@ -36,7 +36,10 @@ const signOf = ({ delta, origin }: CommitRecord, entry: string): string => {
 
 const isCounter = (entry: string): boolean => entry.startsWith('/toolsUsed/');
 
-/** Entries that match the query come first, and tool counters last, because every call changes them. */
+/**
+ * The changed entries with their signs. Entries that match the query are first; tool counters are last, because every
+ * call changes them.
+ */
 const signedEntries = (commit: CommitRecord, asked?: string): readonly string[] => {
   const rank = (entry: string): number =>
     asked !== undefined && matchesPattern(asked, entry) ? 0 : isCounter(entry) ? 2 : 1;
@@ -59,7 +62,10 @@ export const commitGist = (commit: CommitRecord, asked?: string): string =>
 const moreText = ({ length }: readonly string[], shown: number): string =>
   shown < length ? `, ${length - shown} more` : '';
 
-/** Shows as many whole entries as fit. An entry that is too long keeps its end, which distinguishes files. */
+/**
+ * Shows as many whole entries as fit. Of an entry that is too long the end is kept, because the ends of paths
+ * distinguish files.
+ */
 const gistWithin = (commit: CommitRecord, width: number, asked: string | undefined): string => {
   const entries = signedEntries(commit, asked);
   const all = entries.join(' ');

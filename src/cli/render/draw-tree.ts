@@ -9,14 +9,14 @@ import type { Terminal } from '../terminal/terminal.ts';
 interface Line {
   readonly node: TreeNode;
   readonly id: string;
-  /** Lines drawn from the parent to this node. */
+  /** The characters that connect this node with its parent. */
   readonly branch: string;
-  /** Set when the branch is replaced by the depth. */
+  /** Depth of the node, if it is shown in place of the branch. */
   readonly depth?: number | undefined;
 }
 
 const leastCap = 8;
-/** A branch wider than this is replaced by its depth. */
+/** Maximum width of a branch. If it would be wider, the depth is shown instead. */
 const capOf = ({ columns }: Terminal): number => Math.max(leastCap, Math.floor(columns / 4));
 
 const linesOf = (root: TreeNode, cap: number): readonly Line[] => {
@@ -51,7 +51,10 @@ const partsOf = ({ summary }: TreeNode): Readonly<Record<Part, string>> => {
 const widthOf = (texts: readonly string[]): number =>
   texts.reduce((sum, text) => sum + (text === '' ? 0 : displayWidth(text) + 2), 0);
 
-/** The parts shown beside the id, and the parts omitted for lack of width, in the order in which they are dropped. */
+/**
+ * Returns the details shown next to the id, and those omitted for lack of width, in the order in which they are
+ * dropped.
+ */
 const partsThatFit = ({ node, id, branch }: Line, columns: number) => {
   const shown = { ...partsOf(node) };
   const left: Part[] = [];
@@ -77,7 +80,7 @@ const withShortIds = (lines: readonly Line[]): readonly Line[] => {
   return lines.map((line, index) => ({ ...line, id: short[index]! }));
 };
 
-/** The tree of a session. Each fork is below its parent, with the point where it continues. */
+/** Draws the tree of a session. Each fork is below its parent, with the point at which it was forked. */
 export const drawTree = (root: TreeNode, asked: SessionId, out: Terminal): readonly string[] => {
   const whole = linesOf(root, capOf(out));
   const isShort = whole.some((line) => partsThatFit(line, out.columns).left.length > 0);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Interrupt } from '../parse/command.ts';
 import { dropSignalEchoes } from './drop-signal-echoes.ts';
 
-test('[CLIR3] a forwarded copy of a signal counts once, and a signal sent again later counts again', () => {
+test('[CLIR3] a signal and its forwarded copy are handled once, and a signal sent again later is handled again', () => {
   const heard: string[] = [];
   let now = 0;
   const hear = dropSignalEchoes(

@@ -4,8 +4,8 @@ import type { Interrupt } from '../parse/command.ts';
 const echoMs = 500;
 
 /**
- * SIGTERM or SIGHUP to a process group reaches this process twice: directly, and forwarded by the launcher that an
- * older Node started. The copy must not count as a second signal. Ctrl-C comes from the terminal only.
+ * Drops forwarded copies of signals. SIGTERM or SIGHUP to a process group reaches this process twice: directly, and
+ * forwarded by the launcher that an older Node started. Ctrl-C is not forwarded.
  */
 export const dropSignalEchoes = (
   listener: (interrupt: Interrupt) => void,

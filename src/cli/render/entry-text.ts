@@ -24,13 +24,13 @@ const firstDifference = (a: string, b: string): number => {
   return place;
 };
 
-/** The text from shortly before the position on, without splitting a character. */
+/** Returns the text from shortly before the position to its end, without splitting a character. */
 const aroundPlace = (text: string, place: number): string => {
   const start = place - contextChars;
   return truncate(`…${text.slice(start).replace(/^[\uDC00-\uDFFF]/, '')}`, maxValue);
 };
 
-/** Two differing values, shown so that the difference is visible: long ones around the first difference. */
+/** Formats two differing values so that the difference is visible: long values are cut around the first difference. */
 export const changedValues = (before: unknown, after: unknown): readonly [before: string, after: string] => {
   const [a, b] = [printableJson(before), printableJson(after)];
   const shown = [valueText(before), valueText(after)] as const;
@@ -52,7 +52,7 @@ export const titleOf: Readonly<Record<Part, string>> = {
   scratch: 'scratch',
   own: 'own part',
 };
-/** In reading order. */
+/** All collections of the state, in the order in which they are shown. */
 export const parts = Object.keys(titleOf) as readonly Part[];
 
 const named = (id: string, value: unknown): EntryText => ({ line: `${printableLine(id)}: ${valueText(value)}` });

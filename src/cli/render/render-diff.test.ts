@@ -170,7 +170,7 @@ test.each(['x', '漢', '😀', '"'])(
   },
 );
 
-test('[DIFF1] two values that fit are shown whole', () => {
+test('[DIFF1] two values that fit the limit are shown whole', () => {
   const same = 'x'.repeat(400);
   const lines = renderDiff(
     diffOf({ facts: [{ id: 'f', before: `${same}OLD`, after: `${same}NEW` }] }),
@@ -200,7 +200,7 @@ test('[CLI1] long and hostile text stays text within the width, with further lin
   expect(lines.join('\n')).toMatch(/ {4}why: word[^\n]*\n {9}word/);
 });
 
-test('[CLI1] signs are coloured by their meaning', () => {
+test('[CLI1] the signs of added, removed and changed entries have different colours', () => {
   const used = new Map<string, Style>();
   const out = terminal(80, (style, text) => {
     used.set(text, style);

@@ -17,7 +17,7 @@ const labelled = (label: string, text: string, { columns, style }: Terminal): re
 
 type EntryCommits = NonNullable<SessionDiff['commits'][string]>;
 
-/** Authors of the entry, on the sides that the sign stands for. */
+/** Authors of an entry, before and after the change, as far as its sign needs them. */
 const authors = (sign: ChangeText['sign'], { before, after }: EntryCommits): readonly [string, EntryCommit][] => {
   const was: [string, EntryCommit][] = before ? [['was by', before]] : [];
   const now: [string, EntryCommit][] = after ? [[sign === '~' ? 'now by' : 'by', after]] : [];

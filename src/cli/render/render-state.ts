@@ -3,7 +3,7 @@ import { hangingIndent } from '../terminal/hanging-indent.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type EntryOf, entryText, type Part, parts, titleOf } from './entry-text.ts';
 
-/** Steps of the plan in their order, everything else as stored. */
+/** Entries of a collection: the steps of the plan in their order, all others as stored. */
 const entriesOf = <P extends Part>(part: P, entries: State[P]): readonly (readonly [string, EntryOf<P>])[] => {
   const all = Object.entries(entries) as (readonly [string, EntryOf<P>])[];
   if (part !== 'plan') return all;

@@ -98,7 +98,7 @@ describe('[CLI14] a cell that must not be truncated', () => {
       expect(layOutTable(webhooks, hooks, width)[1], `${width}`).toMatch(/\S+ .*https:\/\/example\.org\/h$/);
   });
 
-  test('takes no width from other columns where it does not fit', () => {
+  test('takes no width from other columns if it does not fit on its line', () => {
     const [id = '', other = ''] = ids;
     const lines = layOutTable(webhooks, [rowOf(id, `https://${'x'.repeat(70)}`), rowOf(other, 'https://b')], 80);
     expect(lines[1]).toMatch(new RegExp(`^${id}  enabled  run.ended   3m$`));
@@ -121,7 +121,7 @@ test('[CLI14] a cell that must not be truncated moves below its line when it is 
   ).toEqual(['ID  URL', 'a', '  https://exampl', '  e.org/hooks', 'b   https://b']);
 });
 
-test('colours do not count as width', () => {
+test('colours are not counted as width', () => {
   const painted = layOutTable(columns, rows, 30, (text, { title }, row) =>
     row >= 0 && title === 'N' ? `<${text}>` : text,
   );

@@ -4,18 +4,22 @@ import { breakAt, displayWidth, padEnd, padStart, truncate } from '../terminal/d
 export interface Column {
   readonly title: string;
   readonly align?: 'right';
-  /** Takes the width that the other columns leave, and truncates its text when that is too little. */
+  /** Uses the width that the other columns leave, and truncates its text when that is too little. */
   readonly flexible?: true;
-  /** Order in which columns are dropped when the table is too wide, lowest first. Without it, the column stays. */
+  /**
+   * Columns with the lowest number are dropped first when the table is too wide. A column without a number is never
+   * dropped.
+   */
   readonly leaves?: number;
   /**
-   * For ids: they are shortened to their end before any column is dropped. Columns with a lower `leaves` are then
-   * dropped to give a flexible column enough width; those with a higher one only when it would have almost none.
+   * For a column of ids, which are shortened to their end before any column is dropped. Columns with a lower `leaves`
+   * than this number are then dropped to give a flexible column enough width. Those with a higher one are dropped
+   * only if it would have almost none.
    */
   readonly shortens?: number;
   /** For a flexible column: a text that is too long moves below its line instead of being truncated. */
   readonly whole?: true;
-  /** For a flexible column: the width that takes precedence over all columns that can be dropped. */
+  /** For a flexible column: the width that it gets even if other columns must be dropped. */
   readonly wants?: number;
   /** For a flexible column: shortens a cell that is too long. By default its beginning is kept. */
   readonly within?: (row: number, width: number) => string;
@@ -23,14 +27,14 @@ export interface Column {
 
 const gap = '  ';
 const leastFlexible = 8;
-/** Below this width a flexible column says little, so ids and the columns dropped before them make room. */
+/** Minimum useful width of a flexible column. To reach it, ids are shortened and columns are dropped. */
 const enoughFlexible = 16;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 export const highest = (numbers: readonly number[]): number => numbers.reduce((max, each) => Math.max(max, each), 0);
 
 interface Fit {
-  /** Indexes of the remaining columns, in order. */
+  /** Indexes and widths of the remaining columns, in order. */
   readonly kept: readonly { readonly index: number; readonly width: number }[];
   readonly shortened: ReadonlySet<number>;
 }
@@ -53,7 +57,7 @@ const columnsThatFit = (
   const rowOf = (indexes: readonly number[], of: (index: number) => number): number =>
     sum(indexes.map(of)) + gap.length * (indexes.length - 1);
   const needed = (): number => rowOf(kept, least);
-  /** Widest space that a cell that must not be truncated can have on its line. */
+  /** Largest width that a cell that must not be truncated can have on its line. */
   const wholeRoom =
     width -
     rowOf(
@@ -84,7 +88,7 @@ const columnsThatFit = (
   };
 };
 
-/** As much as fits of a note on which columns are missing and how to see them. */
+/** Note that says which columns are missing and how to see them, truncated to the width. */
 const leftOutNote = (left: readonly Column[], width: number): string => {
   const count = left.length === 1 ? '1 column left out' : `${left.length} columns left out`;
   const named = `${count}: ${left.map(({ title }) => title.toLowerCase()).join(', ')}`;

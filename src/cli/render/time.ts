@@ -14,7 +14,8 @@ const units: readonly (readonly [limit: number, unit: number, name: string])[] =
 ];
 
 /**
- * How long ago, in one unit: `40 s`, `5 min`, `3 h`. A time in the future, from a clock that is ahead, reads as now.
+ * Formats how long ago a time was, in one unit: `40 s`, `5 min`, `3 h`. A future time, from a clock that is ahead, is
+ * shown as now.
  */
 export const age = (at: number, now: number): string => {
   const ms = now - at;
@@ -30,17 +31,17 @@ export const ago = (at: number, now: number): string => {
 
 const two = (number: number): string => String(number).padStart(2, '0');
 
-/** A foreign log may hold times beyond the calendar; they are shown as numbers. */
+/** Formats a time. Times outside the range of dates, which a foreign log may contain, are shown as numbers. */
 const written = (at: number, write: (date: Date) => string): string => {
   const date = new Date(at);
   return Number.isNaN(date.getTime()) ? String(at) : write(date);
 };
 
-/** In the local time zone of the reader. */
+/** The day in the reader's local time zone. */
 export const localDay = (at: number): string =>
   written(at, (date) => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`);
 export const localTime = (at: number): string =>
   written(at, (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`);
 
-/** For machines and files: UTC with milliseconds. */
+/** The time for machines and files: UTC with milliseconds. */
 export const isoTime = (at: number): string => written(at, (date) => date.toISOString());

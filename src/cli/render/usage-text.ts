@@ -16,7 +16,7 @@ export const amountTexts: Readonly<Record<Measure, (amount: number) => string>> 
   activeMs: duration,
 };
 
-/** `1,111`, or with a limit `1,111 of 5,000`. */
+/** Formats an amount: `1,111`, or with a limit `1,111 of 5,000`. */
 export const usedText = (
   { spent, limits }: Pick<SessionUsage, 'spent' | 'limits'>,
   measure: Measure,
@@ -33,11 +33,14 @@ const units: Readonly<Record<Measure, string>> = {
   activeMs: ' at work',
 };
 
-/** Shows tokens and money once used, and any measure with a limit. Other commands show turns and time. */
+/**
+ * Whether to show a measure: tokens and money once used, and any measure with a limit. Turns and time are shown by
+ * other commands.
+ */
 const isShown = ({ spent, limits }: SessionUsage, measure: Measure): boolean =>
   limits[measure] !== undefined || ((measure === 'tokens' || measure === 'usd') && spent[measure] > 0);
 
-/** `used 1,111 of 5,000 tokens, 0.02 USD`, or undefined when nothing is used and nothing is limited. */
+/** Formats usage as `used 1,111 of 5,000 tokens, 0.02 USD`. Undefined when nothing is used and nothing is limited. */
 export const usageLine = (usage: SessionUsage): string | undefined => {
   const shown = (Object.keys(units) as Measure[]).filter((measure) => isShown(usage, measure));
   if (shown.length === 0) return undefined;

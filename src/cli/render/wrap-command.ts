@@ -4,7 +4,7 @@ import { displayWidth } from '../terminal/display-width.ts';
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Words as a shell splits them; a comment counts as one word. */
+/** Matches words as a shell splits them; a comment is treated as one word. */
 const words = /# .*$|(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+/g;
 const continued = ' \\';
 

@@ -16,7 +16,7 @@ test.each(remedies)('[CLIR11] a run that failed with %s is shown with its remedy
   expect(failedWith(code!)).toEqual([`! failed ${code}: it went wrong`, `  ${remedy}`]);
 });
 
-test('[CLIR11] a message that ends with advice is shown without a remedy, and foreign text in it does not count as advice', () => {
+test('[CLIR11] a message that ends with advice is shown without a remedy, and text of a provider in it is not mistaken for advice', () => {
   for (const message of ['no: check the key', 'it has none: give it one', 'its size: raise it, or ask for less'])
     expect(failedWith('MODEL_REFUSED', message)).toHaveLength(1);
   const others = ['no `name`', 'see --help', 'tools: use of it: not allowed', 'tools: use of it', 'try, or ask.'];

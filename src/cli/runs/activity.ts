@@ -21,7 +21,9 @@ const remedies = new Map(
   Object.entries({ ...errorCatalog, ...runFailureCatalog }).map(([code, { remedy }]) => [code, remedy]),
 );
 
-/** The next step after a failed run, unless its message names one. A code of another release has none. */
+/**
+ * The advice after a failed run, unless its message already contains some. An error code of another release has none.
+ */
 const stepAfterFailure = ({ code, message }: { code: string; message: string }): string | undefined =>
   endsWithRemedy(message) ? undefined : remedies.get(code);
 
@@ -97,7 +99,7 @@ const descriptions: { readonly [T in EventType]?: Describe<T> } = {
 
 const ofSession = /^(session|budget|agent)\./;
 
-/** Lines about an event for people, except for the text of answers. Safe to print. */
+/** Lines that describe an event to people, without the text of answers. They are safe to print. */
 export const activityOf = (event: SessionEvent): readonly Activity[] => {
   const describe = descriptions[event.type] as Describe<EventType> | undefined;
   if (describe) return describe(event.payload, event);

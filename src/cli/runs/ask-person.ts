@@ -6,7 +6,7 @@ import type { RunsView } from './runs-view.ts';
 export interface Ask {
   readonly id: string;
   readonly prompt: string;
-  /** Returns what is wrong with the line, or undefined when it was a valid answer. */
+  /** Handles the typed line. Returns what is wrong with it, or undefined if it was a valid answer. */
   answer(session: Session, line: string): Promise<string | undefined>;
 }
 

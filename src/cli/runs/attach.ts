@@ -4,7 +4,7 @@ import type { Ending } from '../parse/exit-codes.ts';
 import { type LiveOptions, LiveSession } from './live-session.ts';
 import { readRuns } from './read-runs.ts';
 
-/** Follows from the beginning of the newest run, or after the given event. */
+/** Follows a session, from the beginning of its newest run or after the given event. */
 export const attachTo = async (
   context: Context,
   session: Session,

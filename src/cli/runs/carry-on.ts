@@ -7,8 +7,8 @@ import { workerShortage } from './worker-shortage.ts';
 import { workingRoot } from './working-root.ts';
 
 /**
- * Continues a run whose wait is over: in the background if its agent is configured here, otherwise a worker that has
- * the agent must continue it.
+ * Continues a run whose wait is over. If its agent is configured here, a background process is started; otherwise a
+ * worker elsewhere must continue it.
  */
 export const carryOn = async (context: Context, session: Session): Promise<void> => {
   const { view } = await readRuns(session);

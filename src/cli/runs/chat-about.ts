@@ -29,7 +29,7 @@ const say = async (session: Session, line: string, live: LiveSession): Promise<v
   live.expect((await session.send(line, live.isBusy ? { policy: 'steer' } : {})).id);
 };
 
-/** Parses a typed line as a command; undefined for an input for the agent. */
+/** Parses a typed line as a chat command. Returns undefined if the line is an input for the agent. */
 const commandIn = (line: string): ChatCommand | undefined => {
   const [, name = '', rest = ''] = /^\/(\S*)\s*(.*?)\s*$/.exec(line) ?? [];
   const command = chatCommands[name];
@@ -52,7 +52,7 @@ export const chatAbout = async (context: Context, first: Session, person: Person
         next = await command?.run({ context, session, rest: command.rest ?? '', live });
         if (next) return live.leave();
       } catch (error) {
-        // A refused input ends a script, as with `send`; a person can type something else.
+        // As with `send`, a refused input ends a script. A person can type something else.
         const isScripted = !person.isTerminal && !line.startsWith('/');
         if (!isPerdureError(error) || isScripted) throw error;
         live.printer.note(printable(`${error.code}: ${error.message}`), 'red');

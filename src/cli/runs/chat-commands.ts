@@ -19,7 +19,7 @@ export interface ChatCommand {
   readonly usage: string;
   readonly about: string;
   readonly rest?: string;
-  /** Returns the session to continue with, if it is another one. */
+  /** Runs the command. Returns the session to continue in, if the command switched to another one. */
   run(call: CommandCall): Promise<Session | undefined>;
 }
 

@@ -15,7 +15,9 @@ type Outcome = { readonly run: RunId | undefined } & WithoutRun<RunResult>;
 
 const paused = (run: RunId): Outcome => ({ run, status: 'paused' });
 
-/** Outcomes of runs in an event. A pause reports every open run, and later each new input. */
+/**
+ * Outcomes of runs that an event reports. A pause is an outcome of every open run, and of each input sent during it.
+ */
 const outcomesIn = (event: SessionEvent, view: RunsView): readonly Outcome[] => {
   switch (event.type) {
     case 'run.ended':
@@ -34,7 +36,10 @@ const outcomesIn = (event: SessionEvent, view: RunsView): readonly Outcome[] => 
   }
 };
 
-/** A chat for programs: every input line is an input or answers a prompt, and every outcome is a line of JSON. */
+/**
+ * A chat for programs. Every input line is an input or the answer to a prompt, and every outcome is written as a line
+ * of JSON.
+ */
 export const chatLines = async (context: Context, session: Session, person: Person): Promise<Ending> => {
   const { seq } = await session.summary();
   const show = async (event: SessionEvent, view: RunsView): Promise<void> => {

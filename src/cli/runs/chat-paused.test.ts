@@ -36,7 +36,7 @@ test('[CLIR7] a program gets the pause as a line of JSON', async () => {
   expect(JSON.parse(out)).toEqual({ session: id, run: expect.stringMatching(/^run_/), status: 'paused' });
 });
 
-/** One store shared by all calls, so that all are notified at once. */
+/** One in-memory store for all calls, so that each is notified immediately of the changes of the others. */
 const sharedStore = (own: Pick<RuntimeOptions, 'agents'> = {}) => {
   const store = overrideStore(openMemoryStore(), { close: async () => {} });
   const open = (options: Partial<RuntimeOptions> = {}) => openRuntime({ worker: false, ...options, ...own, store });
@@ -45,7 +45,7 @@ const sharedStore = (own: Pick<RuntimeOptions, 'agents'> = {}) => {
   return { open, call };
 };
 
-test('[CLIR7] a pause while nothing is under way is reported when it happens', async () => {
+test('[CLIR7] a pause of an idle session is reported when it happens', async () => {
   const { call } = sharedStore();
   const id = (await call(['open', '--agent', 'demo'])).out.trim();
   await call(['append', id, 'hello']);

@@ -8,7 +8,7 @@ const flow = (pieces: readonly string[], columns: number): string => {
   return pieces.map((piece) => text.feed(piece)).join('') + text.end();
 };
 
-test('[CLIR6] words that arrive in pieces are wrapped whole', () => {
+test('[CLIR6] a word that arrives in pieces is wrapped as one word', () => {
   expect(flow(['Hel', 'lo wor', 'ld, how ', 'are you?'], 12)).toBe('Hello world,\nhow are you?\n');
   expect(flow(['one\n', '\ntwo\r', '\nthree'], 12)).toBe('one\n\ntwo\nthree\n');
 });

@@ -14,7 +14,7 @@ export class FlowingText {
     this.#columns = columns;
   }
 
-  /** Ends the current line; a word held back moves to the next one. */
+  /** Ends the current line. A word that is held back moves to the next line. */
   breakLine(): string {
     const isMidLine = this.#column > 0;
     this.#column = 0;
@@ -29,7 +29,7 @@ export class FlowingText {
     return pieces.map((piece) => this.#place(piece)).join('');
   }
 
-  /** Returns the rest and the end of the line. */
+  /** Returns the remaining text and the end of the line. */
   end(): string {
     const rest = this.#place(this.#word);
     this.#word = '';

@@ -2,7 +2,7 @@ import type { Worker } from '../../core/worker/worker.ts';
 import type { Context } from '../parse/command.ts';
 import { count } from '../render/quantity.ts';
 
-/** Resolves at the first signal. At the second, the worker stops at once. */
+/** `stopped` resolves at the first signal. At the second signal, the worker stops immediately. */
 export const awaitInterrupt = (context: Context, worker?: Worker): { stopped: Promise<void>; release: () => void } => {
   const stopped = Promise.withResolvers<void>();
   let signals = 0;
@@ -13,7 +13,7 @@ export const awaitInterrupt = (context: Context, worker?: Worker): { stopped: Pr
   return { stopped: stopped.promise, release };
 };
 
-/** Lets current steps finish; other workers continue the rest. */
+/** Drains the worker: current steps finish, and other workers continue the runs. */
 export const drain = async (context: Context, worker: Worker): Promise<void> => {
   const { holds } = worker.state();
   if (holds > 0) {

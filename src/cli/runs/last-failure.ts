@@ -2,7 +2,7 @@ import type { Session } from '../../core/runtime/session.ts';
 import type { EventType, SessionEvent } from '../../schema/event.ts';
 import { eventGist } from '../render/event-gist.ts';
 
-/** Only the newest events are searched: an old failure no longer matters. */
+/** Number of events that are searched, newest first. An older failure no longer matters. */
 const newestEvents = 64;
 const maxChars = 400;
 
@@ -17,7 +17,10 @@ const decisive: ReadonlySet<EventType> = new Set<EventType>([
 
 const isFailure = (event: SessionEvent): boolean => event.type === 'run.ended' && event.payload.status === 'failed';
 
-/** How the last run failed, safe to print. Undefined if it did not fail, or the session has continued since. */
+/**
+ * Describes how the last run failed, safe to print. Undefined if it did not fail, or if the session has continued
+ * since.
+ */
 export const lastFailure = async (session: Session, seq: number): Promise<string | undefined> => {
   const events = await Array.fromAsync(session.events({ after: Math.max(0, seq - newestEvents) }));
   const last = events.findLast(({ type }) => decisive.has(type));

@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { LivePrinter } from './live-printer.ts';
 
-/** The output for an answer of which these previews arrived before the event. */
+/** Returns the output for an answer whose previews arrived before its event. */
 const printed = async (pieces: readonly (readonly [kind: 'text' | 'reasoning', text: string])[]) => {
   let said = '';
   const terminal = {

@@ -13,7 +13,7 @@ type Kind = 'text' | 'reasoning';
 
 interface Answer {
   readonly shown: Record<Kind, string>;
-  /** Pieces that arrived before the event that the model was called. */
+  /** Pieces that arrived before the event that records the model call. */
   readonly early: AnswerPiece[];
   isAsked: boolean;
 }
@@ -23,7 +23,7 @@ const maxProse = 100;
 const textOf = ({ content }: Message, kind: Kind): string =>
   content.map((part: Message['content'][number]) => (part.type === kind ? part.text : '')).join('');
 
-/** Writes a run as it happens: answers to stdout, everything else to stderr, all in order. */
+/** Prints a run as it happens: answers to stdout, everything else to stderr, all in order. */
 export class LivePrinter {
   readonly #out: Terminal;
   readonly #err: Terminal;
@@ -41,7 +41,7 @@ export class LivePrinter {
     this.#person = person;
   }
 
-  /** Rejects when writing failed. */
+  /** Resolves when everything has been written. Rejects if writing failed. */
   get settled(): Promise<void> {
     return this.#tail;
   }
@@ -54,7 +54,7 @@ export class LivePrinter {
     this.#later(() => this.#lines([{ mark: '', text, style, whole: true }]));
   }
 
-  /** Shows a piece before the log has it. Everything else comes with the events. */
+  /** Shows a piece of an answer before it is in the log. Everything else is shown when its event arrives. */
   piece(part: RunPart): void {
     if (part.type === 'tool-progress') this.#later(() => this.#progress(part.text));
     else if ('offset' in part) this.#later(() => this.#piece(part));
@@ -69,7 +69,7 @@ export class LivePrinter {
     this.#later(() => this.#endFlow());
   }
 
-  /** Does so at once, because a person begins to type. */
+  /** Ends the line synchronously, because a person begins to type. */
   breakNow(): void {
     const progress = this.#hasProgress ? '\r\x1b[K' : '';
     this.#hasProgress = false;
@@ -144,7 +144,7 @@ export class LivePrinter {
     await this.#err.write(lines.map((line) => `${line}\n`).join(''));
   }
 
-  /** A line that the next one overwrites; only on terminals that support it. */
+  /** Writes a line that the next output overwrites; only on terminals that support it. */
   async #progress(text: string): Promise<void> {
     const paints = this.#err.isTerminal && this.#err.style('dim', 'x') !== 'x';
     if (!paints) return;

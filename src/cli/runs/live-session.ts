@@ -24,16 +24,16 @@ type Worker = ReturnType<ScopedRuntime['worker']>;
 export interface LiveOptions {
   readonly session: Session;
   readonly runs: Runs;
-  /** Events after this one are shown. */
+  /** Only events after this seq are shown. */
   readonly after: number;
-  /** The run to wait for; without it, follows until nothing is left to do. */
+  /** The run to wait for. Without it, the session is followed until nothing is left to do. */
   readonly target?: RunId | undefined;
   readonly person?: Person | undefined;
-  /** Text just given, which is not shown again. */
+  /** Text that the person has just typed, which is not shown again. */
   readonly typed?: string | undefined;
   /** Replaces the default output. `view` is the state of the runs after the event. */
   readonly show?: ((event: SessionEvent, view: RunsView) => Promise<void>) | undefined;
-  /** Turns following into a conversation. Receives each line, and undefined at the end of the input. */
+  /** Makes this a conversation: receives each typed line, and undefined at the end of the input. */
   readonly talk?: ((line: string | undefined, live: LiveSession) => Promise<void>) | undefined;
 }
 
@@ -51,8 +51,8 @@ const endingOf = (rest: Rest): Ending => {
 };
 
 /**
- * Shows a session live, works on it while no other process does, and asks the person at the terminal. However it
- * ends, runs under way continue in another process.
+ * Shows a session live, works on it while no other process does, and asks the person at the terminal. When it ends,
+ * another process continues the runs in progress.
  */
 export class LiveSession {
   readonly printer: LivePrinter;
@@ -61,15 +61,15 @@ export class LiveSession {
   readonly #leaving = new AbortController();
   #target: FollowedRun | undefined;
   #worker: Worker | undefined;
-  /** The session that the worker claims: this one, or the one that waits for it. */
+  /** The session that the worker claims: this session, or the parent that waits for it. */
   #root: Session;
   #view: RunsView;
   #ending: Ending | undefined;
-  /** The session does not count as resting before this run appears in the log. */
+  /** Until this run appears in the log, the session is not treated as resting. */
   #expected: RunId | undefined;
   readonly #admitted = new Set<RunId>();
   #asking: Ask | undefined;
-  /** The kind of rest for which the next steps were already shown. */
+  /** The reason for resting for which the next steps were already shown. */
   #announced: Rest['kind'] | undefined;
   /** The run whose pieces are shown. */
   #shownRun: RunId | undefined;
@@ -77,7 +77,7 @@ export class LiveSession {
   #isDetached = false;
   #isCancelling = false;
   #hasSent = false;
-  /** Whether it was shown why no worker claims the run. */
+  /** Whether the reason why no worker claims the run was already shown. */
   #isUntakenReported = false;
 
   constructor(context: Context, options: LiveOptions) {
@@ -94,7 +94,7 @@ export class LiveSession {
     return this.#view.run !== undefined || this.#view.queue.length > 0;
   }
 
-  /** The log may already contain the run when the sender announces it. */
+  /** Makes the session wait for this run. The log may already contain it when this is called. */
   expect(run: RunId): void {
     this.#hasSent = true;
     if (!this.#admitted.has(run)) this.#expected = run;
@@ -155,7 +155,7 @@ export class LiveSession {
     return release;
   }
 
-  /** Shows pieces of what a run writes and does. */
+  /** Shows the pieces that a run streams: its answers and its progress. */
   #showPieces(id: RunId, after: number): void {
     if (this.#context.json || this.#options.show || this.#shownRun === id) return;
     this.#shownRun = id;
@@ -163,7 +163,7 @@ export class LiveSession {
       const run = await this.#options.session.run(id);
       for await (const part of run.stream({ after, signal: this.#leaving.signal })) this.printer.piece(part);
     };
-    show().catch(() => undefined); // what is kept comes with the events
+    show().catch(() => undefined); // a missed piece is shown when its event arrives
   }
 
   async #startWorker(): Promise<void> {
@@ -175,13 +175,16 @@ export class LiveSession {
     } else if (!restOf(this.#view)) this.printer.note(elsewhere, 'yellow');
   }
 
-  /** A person at a terminal has seen how it ended; a script gets the exit code of the last run. */
+  /**
+   * The ending of the command. A person at a terminal has seen how the run ended; a script gets the exit code of the
+   * last run.
+   */
   get #ownEnding(): Ending {
     const rest = this.#hasSent && !this.#options.person?.isTerminal ? restOf(this.#view) : undefined;
     return rest ? endingOf(rest) : 'success';
   }
 
-  /** The next run to begin, while none is under way. */
+  /** The run that should begin next, if no run is in progress. */
   get #untaken(): RunId | undefined {
     return this.#view.run || restOf(this.#view) ? undefined : this.#view.queue[0]?.run;
   }
@@ -223,7 +226,7 @@ export class LiveSession {
     if (!this.#isCancelling) this.leave('detached');
   }
 
-  /** Says what happens to the run without this terminal. */
+  /** Says what happens to the run after this process has left it. */
   async #reportLeft(): Promise<void> {
     const isUntaken = !this.#worker && this.#untaken !== undefined;
     const why = isUntaken ? await workerShortage(this.#context, this.#options.session) : undefined;
@@ -295,7 +298,7 @@ export class LiveSession {
       if (line !== undefined && this.#asking) await this.#answer(this.#asking, line);
       else {
         const rest = restOf(this.#view);
-        // The input has ended, so no answer can come from here.
+        // The input has ended, so no answer can be typed here.
         if (this.#asking && talk && rest) this.#showNextSteps(rest);
         await talk?.(line, this);
       }

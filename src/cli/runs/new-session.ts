@@ -50,7 +50,7 @@ export const openNew = async (
   return files ? withProgress(context.err, () => 'copying the files', open) : open();
 };
 
-/** Returns a function that opens the session. Errors in the call are reported before that. */
+/** Returns a function that opens the session. Errors in the call are reported before this function is returned. */
 export const openerOfNew = async (
   context: Context,
   { agent: named, title, ...files }: Given,

@@ -25,7 +25,10 @@ const asksOf = async (session: Session): Promise<OpenAsks> => {
   return { session: session.id, approvals, questions };
 };
 
-/** Open approvals and questions of the sessions that changed last, newest first, read one by one on demand. */
+/**
+ * Yields open approvals and questions of the sessions that changed last, newest first. Sessions are read one by one
+ * on demand.
+ */
 export async function* openAsks(sessions: Sessions, only?: Session): AsyncGenerator<OpenAsks, void, void> {
   if (only) return yield await asksOf(only);
   const { sessions: newest } = await sessions.list({ limit: maxSessions, status: [...statuses] });

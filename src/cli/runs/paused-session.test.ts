@@ -5,7 +5,7 @@ import { newMemoryDatabase } from '../../testing/memory-database.ts';
 const resumeHint = (id: string): string =>
   `it is paused, and inputs wait until it is resumed:\n  perdure resume ${id} --store memory\n`;
 
-/** A paused session: a fork in the middle of a turn. */
+/** A paused session: a fork made in the middle of a turn. */
 const startPaused = async () => {
   const database = newMemoryDatabase();
   const call = (...args: readonly string[]) => callCliOn(database, args, { columns: Number.POSITIVE_INFINITY });

@@ -1,17 +1,17 @@
 import { clearScreenDown, createInterface, cursorTo } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-/** The person who types, or a pipe in place of one. There is one per process, because there is one stdin. */
+/** The person who types, or a pipe in place of a person. There is one per process, because there is one stdin. */
 export interface Person {
   readonly isTerminal: boolean;
   /** Returns the next typed line, or undefined at the end of the input. A later call replaces one that still waits. */
   nextLine(): Promise<string | undefined>;
-  /** Ctrl-C while a line is being edited. */
+  /** Registers a listener for Ctrl-C while a line is being edited. */
   onInterrupt(listener: () => void): void;
-  /** Called before the first key of a line without a prompt. */
+  /** Registers a listener that is called before the first key of a line without a prompt. */
   onTyping(listener: () => void): void;
   prompt(text: string): void;
-  /** Waits while a line is being typed, so that output does not interrupt it, and removes the prompt. */
+  /** Resolves when no line is being typed, so that output does not interrupt one. Removes the prompt. */
   isSilent(): Promise<void>;
   close(): void;
 }
@@ -56,7 +56,7 @@ export const personAt = (input: Input, output: NodeJS.WriteStream): Person => {
     isClosed = true;
     take(undefined);
   });
-  // A closed terminal can no longer be read or reset: the person has left.
+  // A closed terminal can no longer be read or reset, so the person is treated as having left.
   const leave = (): void => {
     if (isClosed) return;
     isClosed = true; // set first, because closing resets the terminal too and can fail in turn

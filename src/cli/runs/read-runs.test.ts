@@ -49,7 +49,7 @@ test('[CLIR4, WORKER6] a session whose only input is scheduled for later is at r
   await runtime.close();
 });
 
-test('[CLIR4, FORK6] the newest run of a fork is one of its own, not one that waited where it was forked', async () => {
+test('[CLIR4, FORK6] the newest run of a fork is one of its own runs, not one that was waiting at the fork point', async () => {
   const { runtime, session } = await start();
   await session.send('hello');
   await runtime.worker().runUntilIdle();
@@ -67,7 +67,7 @@ test('[CLIR4] a session without a run is at rest', async () => {
   await runtime.close();
 });
 
-test('[CLIR4, AGT2] a run without a worker that has its agent is at rest, and cancelling it leaves nothing behind', async () => {
+test('[CLIR4, AGT2] a session is at rest if no worker has the agent of its run, and cancelling that run leaves nothing to do', async () => {
   const database = newMemoryDatabase();
   const { runtime, session } = await start(database);
   const run = await session.send('hello');

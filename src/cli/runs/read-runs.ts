@@ -18,7 +18,10 @@ const isAdmitted = (event: SessionEvent): event is Admitted => event.type === 'i
 const begunIn = (events: readonly SessionEvent[]): ReadonlySet<string> =>
   new Set(events.flatMap(({ type, run }) => (type === 'run.started' && run ? [run] : [])));
 
-/** Inputs begin in the order of their admission, so no input before a begun one is still waiting. */
+/**
+ * Index of the last admission whose input has begun, or -1. Inputs begin in the order of their admission, so no
+ * earlier input is still waiting.
+ */
 const groundOf = (events: readonly SessionEvent[]): number => {
   const begun = begunIn(events);
   return events.findLastIndex((event) => isAdmitted(event) && begun.has(event.payload.run));
@@ -31,7 +34,7 @@ const newestAt = (events: readonly SessionEvent[], { run }: RunsView): number | 
   return (admitted.find(({ payload }) => payload.run === run?.id) ?? admitted.at(-1))?.seq;
 };
 
-/** Reads the log backwards, only as far as the runs under way reach. */
+/** Reads the state of the runs from the end of the log backwards, only as far as open runs require. */
 export const readRuns = async (session: Session): Promise<Runs> => {
   const { seq, status, holder } = await session.summary();
   let events: SessionEvent[] = [];

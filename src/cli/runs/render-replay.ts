@@ -11,7 +11,7 @@ type Departure = Replay['departures'][number];
 
 type Fields = { readonly [name: string]: Json };
 
-/** The fields that differ, and the tool they belong to. */
+/** Names the fields that differ, and the tool that they belong to. */
 const changedFields = (recorded: Fields, replayed: Fields): string => {
   const names = [...new Set([...Object.keys(recorded), ...Object.keys(replayed)])];
   const differs = (name: string): boolean => JSON.stringify(recorded[name]) !== JSON.stringify(replayed[name]);
@@ -44,7 +44,7 @@ const howFar: Readonly<Record<NonNullable<Replay['upTo']>, string>> = {
   'under-way': ', as far as the recorded run has come',
 };
 
-/** Where a replayed turn departs from its recording, for people. */
+/** Describes to people where a replayed turn departs from its recording. */
 export const renderReplay = ({ session, departures, upTo }: Replay, out: Terminal): readonly string[] => {
   const where = departures.length === 0 ? 'nowhere' : `in ${count(departures.length, 'place')}`;
   const width = Math.max(...departures.map(({ step }) => String(step).length));

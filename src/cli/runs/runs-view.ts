@@ -16,7 +16,7 @@ export interface RunsView {
         readonly id: RunId;
         readonly waitingFor?: WaitReason | undefined;
         readonly why?: string | undefined;
-        /** The subagent's session that waits. */
+        /** The session of the subagent that waits. */
         readonly waitsIn?: SessionId | undefined;
       }
     | undefined;
@@ -38,7 +38,7 @@ const withoutCall = (view: RunsView, id: string): RunsView => ({
   questions: view.questions.filter(({ callId }) => callId !== id),
 });
 
-/** Clears the wait of the run: there is work again for any worker. */
+/** Removes the wait of the run, because a worker can continue it. */
 const goesOn = (view: RunsView): RunsView => ({
   ...view,
   ...(view.run && { run: { id: view.run.id } }),
@@ -108,13 +108,16 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
   }
 };
 
-/** Why nothing happens until a person or a program acts. */
+/** Why nothing happens in the session until a person or program acts. */
 export type Rest =
   | { readonly kind: 'ended'; readonly end?: RunEnd | undefined }
   | { readonly kind: 'waiting'; readonly for: WaitReason }
   | { readonly kind: 'paused' };
 
-/** Undefined while there is work for any worker. Inputs scheduled for later do not count yet. */
+/**
+ * Why the session is at rest. Undefined while a worker has something to do. Inputs scheduled for later are ignored
+ * until they are due.
+ */
 export const restOf = ({ status, holder, run, queue, end }: RunsView, now = Date.now()): Rest | undefined => {
   const isIdle = !run && !queue.some(({ notBefore = 0 }) => notBefore <= now);
   if (status === 'paused' && !(isIdle && end)) return { kind: 'paused' };

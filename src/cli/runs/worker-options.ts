@@ -23,7 +23,7 @@ const parseLease = (given: string | undefined): number | undefined => {
   throw wrongCall(`--lease is a time from 1s to 24h, such as 10s, 30s or 5min; got "${given}"`);
 };
 
-/** A limit for NAME applies to each of its versions separately. */
+/** Parses limits per agent. A limit for NAME applies to each of its versions separately. */
 const agentLimits = async (context: Context, given: readonly string[]): Promise<Record<string, number>> => {
   const { agents } = await context.config();
   const limits = given.flatMap((each) => {

@@ -25,7 +25,7 @@ test.each([
   expect(await workerShortage(context, session)).toMatch(expected);
 });
 
-test('[CLIR10] while a worker is free for the run, nothing is reported', async () => {
+test('[CLIR10] nothing is reported while a worker has capacity for the run', async () => {
   const workers = async () => [worker, { ...worker, hasRoom: true }];
   const context = { runtime: async () => ({ workers }) } as unknown as Context;
   expect(await workerShortage(context, session)).toBeUndefined();

@@ -4,7 +4,7 @@ import { isPerdureError } from '../../schema/error.ts';
 import { nameOf } from '../config/choose-agent.ts';
 import type { Context } from '../parse/command.ts';
 
-/** Returns undefined when this key may not list workers. */
+/** Lists the workers. Returns undefined if the key does not permit it. */
 const workersOf = async ({ runtime }: Context): Promise<readonly WorkerInfo[] | undefined> => {
   try {
     return await (await runtime()).workers();
@@ -14,7 +14,7 @@ const workersOf = async ({ runtime }: Context): Promise<readonly WorkerInfo[] | 
   }
 };
 
-/** Why no worker claims a run of the session; undefined while a worker is free for it. */
+/** Says why no worker claims a run of the session. Undefined while a worker has capacity for it. */
 export const workerShortage = async (context: Context, session: Session): Promise<string | undefined> => {
   const [workers, { agent }] = await Promise.all([workersOf(context), session.summary()]);
   const held = agent ? nameOf(agent) : '';

@@ -14,7 +14,10 @@ const parentOf = async (context: Context, session: Session): Promise<Session | u
   }
 };
 
-/** The session whose worker also continues this one: the one that waits for it, if this is a subagent's. */
+/**
+ * The session to claim so that this one is continued: for a subagent's session, the parent that waits for it;
+ * otherwise this session.
+ */
 export const workingRoot = async (context: Context, session: Session): Promise<Session> => {
   const parent = await parentOf(context, session);
   if (!parent) return session;

@@ -4,7 +4,7 @@ import { openRuntime } from '../../index.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 import { Dispatchers } from './dispatchers.ts';
 
-test('[HOOK9] only workspaces with webhooks have a dispatcher, starting with their first webhook', async () => {
+test('[HOOK9] a workspace gets a dispatcher when its first webhook is added, and has none before', async () => {
   const receiver = await startReceiver();
   const runtime = await openRuntime({ store: openMemoryStore(), webhooks: { allowPrivate: true } });
   onTestFinished(() => runtime.close());

@@ -1,7 +1,7 @@
 import type { Dispatcher } from '../../core/webhooks/dispatcher.ts';
 import type { Runtime } from '../../runtime.ts';
 
-/** Interval at which it looks for workspaces with a first webhook. */
+/** Interval between checks for workspaces that have added their first webhook. */
 const lookMs = 1000;
 
 /** Runs a dispatcher for every workspace that has webhooks. */
@@ -18,7 +18,7 @@ export class Dispatchers {
   async start(): Promise<void> {
     await this.#look();
     this.#timer = setInterval(() => {
-      // An unavailable store is tried again at the next interval.
+      // If the store is unavailable, the next check tries again.
       this.#looking = this.#look().catch(() => {});
     }, lookMs);
   }

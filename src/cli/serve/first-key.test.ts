@@ -11,7 +11,7 @@ interface Key {
   revokedAt?: number;
 }
 
-/** A registry in which keys are stored in another order than that of their ids. */
+/** A registry that stores keys in an order that differs from the order of their ids. */
 const newRegistry = (ids: string[], beforeCreate: (id: string) => Promise<unknown> = async () => undefined) => {
   const all: Key[] = [];
   const keys = {
@@ -38,7 +38,7 @@ const newData = (): Runtime => {
   return { data } as Runtime;
 };
 
-test('[HTTP10] a server that starts later yields its key, even if the id of its key sorts first', async () => {
+test('[HTTP10] of two servers that create a first key, the later one gives up its key, even if its id sorts first', async () => {
   const runtime = newData();
   const first = Promise.withResolvers<unknown>();
   const { all, context } = newRegistry(['key_2', 'key_1'], (id) =>
@@ -50,7 +50,7 @@ test('[HTTP10] a server that starts later yields its key, even if the id of its 
   expect(all).toEqual([{ id: 'key_2' }, { id: 'key_1', revokedAt: 1 }]);
 });
 
-test('[HTTP10] of many servers that start at once, exactly one ends up with a key', async () => {
+test('[HTTP10] of many servers that start at the same time, exactly one ends up with a key', async () => {
   const runtime = newData();
   const { all, context } = newRegistry(Array.from({ length: 1000 }, (_, place) => `key_${1999 - place}`));
   const made = await Promise.all(Array.from({ length: 6 }, () => firstKey(context, runtime)));

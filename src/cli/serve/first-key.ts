@@ -7,7 +7,7 @@ import type { Context } from '../parse/command.ts';
 
 export interface FirstKey {
   readonly token: string;
-  /** Whether it was saved in the data folder. If that is not writable, the key is shown instead. */
+  /** Whether the key was saved in the data folder. If the folder is not writable, the key is shown instead. */
   readonly isKept: boolean;
 }
 
@@ -16,8 +16,8 @@ const backoff = { firstMs: 100, maxMs: 100 };
 type Registry = Pick<Awaited<ReturnType<Context['runtime']>>, 'members' | 'keys'>;
 
 /**
- * Several servers may start on a new store at once. The one that finds no other valid key keeps its own; a server
- * that finds another yields.
+ * Creates a key and revokes it again if another valid key exists. Several servers may start on a new store at the
+ * same time, and only one of them may keep its key.
  */
 const makeOnly = async ({ members, keys }: Registry): Promise<string | undefined> => {
   const isUsed = (await keys.list()).length > 0;
@@ -37,8 +37,8 @@ const makeOnly = async ({ members, keys }: Registry): Promise<string | undefined
 };
 
 /**
- * Creates the first key of a new store, without which nobody could send requests. Runs after everything else has
- * succeeded, because the key is shown once.
+ * Creates the first key of a new store, without which no client could send requests. It runs last, because the key is
+ * shown only once.
  */
 export const firstKey = async (context: Context, runtime: Runtime): Promise<FirstKey | undefined> => {
   const token = await makeOnly(await context.runtime());

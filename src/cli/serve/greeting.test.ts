@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(data, { recursive: true });
 });
 
-/** Starts a server, sends a request with the saved key after the greeting, and stops it. */
+/** Starts a server, sends a request with the saved key after the greeting, and stops the server. */
 const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: number, ...more: readonly string[]) => {
   const greeting = Promise.withResolvers<string>();
   const out = {
@@ -43,7 +43,7 @@ const greeted = async (database: ReturnType<typeof newMemoryDatabase>, columns: 
   return { url, said, err, status: answer.status };
 };
 
-test('[START3] every start prints three commands with the saved key, and on a terminal no log lines interrupt it', async () => {
+test('[START3] every start prints three commands with the saved key, and on a terminal no log lines interrupt the greeting', async () => {
   const database = newMemoryDatabase();
   const first = await greeted(database, 80);
   const again = await greeted(database, Number.POSITIVE_INFINITY);
@@ -60,7 +60,7 @@ test('[START3] every start prints three commands with the saved key, and on a te
   expect(JSON.parse(again.err.split('\n')[0]!)).toMatchObject({ level: 'info', route: '/v1/me', status: 200 });
 });
 
-test('[START3] a server without a worker says so and how to start one', async () => {
+test('[START3] a server without a worker says that it has no worker and how to start one', async () => {
   const database = newMemoryDatabase();
   const line = 'no worker runs here: start one with `./bin/perdure worker --store memory`';
   expect((await greeted(database, 200, '--no-worker')).said).toContain(line);

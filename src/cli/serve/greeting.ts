@@ -11,7 +11,7 @@ export interface Served {
   readonly url: string;
   readonly takenPort: number | undefined;
   readonly worksHere: boolean;
-  /** Only at the first start. */
+  /** Set only at the first start. */
   readonly key: FirstKey | undefined;
 }
 
@@ -22,7 +22,7 @@ const shortest = (file: string): string => {
 
 interface Key {
   readonly line: string;
-  /** File in which commands find the key, if there is one. */
+  /** File from which commands read the key, if there is one. */
   readonly file?: string;
 }
 

@@ -6,10 +6,10 @@ const segmenter = new Intl.Segmenter();
 const graphemes = (text: string): readonly string[] =>
   ascii.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-/** Columns of a terminal that a text without control characters takes. */
+/** Number of terminal columns that a text without control characters occupies. */
 export const displayWidth = (text: string): number => stringWidth(text);
 
-/** Measures no more of a long text than the width holds, because measuring emoji is slow. */
+/** Whether the text fits the width. Measures only the beginning of a long text, because measuring emoji is slow. */
 const fits = (text: string, width: number): boolean => {
   if (text.length * 2 <= width) return true;
   if (ascii.test(text)) return text.length <= width;
@@ -21,7 +21,7 @@ const fits = (text: string, width: number): boolean => {
   return true;
 };
 
-/** The longest beginning that fits, but at least one grapheme. */
+/** The longest prefix that fits, but at least one grapheme. */
 const fitting = (text: string, width: number): string => {
   if (ascii.test(text)) return text.slice(0, Math.max(width, 1));
   let used = 0;
@@ -39,7 +39,7 @@ export const truncate = (text: string, width: number): string => {
   return width < 1 ? '' : width === 1 ? '…' : `${fitting(text, width - 1)}…`;
 };
 
-/** Truncates at the beginning instead of the end. */
+/** Shortens a text from its beginning, so that its end is kept. */
 export const truncateStart = (text: string, width: number): string => {
   if (fits(text, width)) return text;
   if (width < 1) return '';
@@ -65,15 +65,15 @@ export const breakAt = (text: string, width: number): readonly string[] => {
   return pieces;
 };
 
-/** The first piece of a word that is too long: up to the last | that fits, otherwise as much as fits. */
+/** The first piece of a word that is too long: up to the last `|` that fits, otherwise as much as fits. */
 const fittingChoices = (word: string, width: number): string => {
   const beginning = fitting(word, width);
   return beginning.slice(0, beginning.lastIndexOf('|') + 1) || beginning;
 };
 
 /**
- * Breaks a line between words. A word that is too long breaks after a |, or where it must. Only the first line keeps
- * its indentation.
+ * Breaks a line between words. A word that is too long breaks after a `|`, or else at the width. Only the first line
+ * keeps its indentation.
  */
 export const wrap = (line: string, width: number): readonly string[] => {
   if (fits(line, width)) return [line];

@@ -3,8 +3,8 @@ import { displayWidth, wrap } from './display-width.ts';
 const leastProse = 20;
 
 /**
- * Wraps text after a mark and indents the further lines. `painted` is the mark with its colours, which must not count
- * as width.
+ * Wraps text after a mark and indents the further lines. `painted` is the mark with its colours, which are not
+ * counted as width.
  */
 export const hangingIndent = (mark: string, text: string, columns: number, painted = mark): readonly string[] => {
   const indent = displayWidth(mark);

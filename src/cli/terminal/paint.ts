@@ -13,7 +13,10 @@ const statusStyle: Readonly<Record<Status, Style>> = {
   archived: 'gray',
 };
 
-/** The text may be padded to a column. It is made printable, because a foreign database may hold any text. */
+/**
+ * Colours a status. `text` may be padded to a column, and is made printable, because a foreign database may contain
+ * any text.
+ */
 export const paintStatus = (status: Status, out: Terminal, text: string = status): string =>
   out.style(statusStyle[status] ?? 'reset', printableLine(text) + text.slice(text.trimEnd().length));
 

@@ -3,7 +3,7 @@
  * bidirectional and other invisible marks. The two joiners are kept, because emoji and several scripts need them.
  */
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu;
-/** JSON already escapes the first 32 control characters. */
+/** The same for JSON, which already escapes the first 32 control characters. */
 const unsafeInJson = /[\u007f-\u009f\u2028\u2029]|(?![\u200c\u200d])\p{Cf}/gu;
 
 const visible = (character: string): string => {
@@ -17,16 +17,16 @@ const jsonEscape = (character: string): string =>
     return `\\u${unit.padStart(4, '0')}`;
   }).join('');
 
-/** Stored text may be hostile: shows everything that is not plain text as an escape. */
+/** Shows everything that is not plain text as an escape, because stored text may be hostile. */
 export const printable = (text: string): string => text.replace(unsafe, visible);
 
 /** Joins a text into one line and collapses white space. */
 export const printableLine = (text: string): string => printable(text.replace(/\s+/g, ' ').trim());
 
-/** Splits into lines, with tabs as spaces. */
+/** Splits a text into printable lines, with tabs as spaces. */
 export const printableLines = (text: string): readonly string[] =>
   text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n').map(printable);
 
-/** The exact value as JSON, equally safe on a terminal and in a pipe. */
+/** The exact value as JSON, safe on a terminal and in a pipe. */
 export const printableJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(unsafeInJson, jsonEscape);

@@ -1,8 +1,8 @@
 import { relative, sep } from 'node:path';
 
 /**
- * Command that starts this program from a folder: in a checkout, in a project that has it installed, or anywhere
- * else.
+ * Command that starts this program from a folder, which may be a checkout, a project that has it installed, or any
+ * other folder.
  */
 export const programName = (file: string, folder: string): string => {
   const [first, second, ...more] = relative(folder, file).split(sep);

@@ -4,8 +4,8 @@ import type { Terminal } from './terminal.ts';
 const everyMs = 200;
 
 /**
- * Shows a line on a terminal about work that takes longer than a second. Plain characters overwrite it, which every
- * terminal supports, and nothing remains.
+ * Shows a progress line on a terminal for work that takes longer than a second. Plain characters erase it at the end,
+ * because every terminal supports them.
  */
 const startProgress = (err: Terminal, say: () => string): { readonly stop: () => Promise<void> } => {
   const { patienceMs } = err;
@@ -44,7 +44,7 @@ export const withProgress = async <T>(err: Terminal, say: () => string, work: ()
 
 const pipePatienceMs = 10_000;
 
-/** Runs the work, and writes one notice when it takes long and no progress is shown. */
+/** Runs the work. If it takes long and no progress is shown, writes one notice. */
 export const withNotice = async <T>(err: Terminal, what: string, work: () => Promise<T>): Promise<T> => {
   const say = (): void => void err.write(`${what} takes longer than ${pipePatienceMs / 1000} s\n`).catch(() => {});
   const timer = err.isTerminal ? undefined : setTimeout(say, pipePatienceMs).unref(); // must not keep the process alive

@@ -10,7 +10,7 @@ const failing = (code: string) =>
     'stdout',
   );
 
-test('[CLI1, FAULT1] an output that cannot be written says why, and a reader that has gone is not a failure', async () => {
+test('[CLI1, FAULT1] an error while writing output is reported with its cause, and a closed pipe is not a failure', async () => {
   await expect(failing('ENOSPC').write('x')).rejects.toMatchObject({
     code: 'FILE_UNAVAILABLE',
     message: 'cannot write stdout: the disk is full',

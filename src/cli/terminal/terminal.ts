@@ -6,20 +6,20 @@ export type Style = Parameters<typeof styleText>[0];
 /** Output of a command: a terminal or a pipe. */
 export interface Terminal {
   readonly isTerminal: boolean;
-  /** Infinite in a pipe, so that programs get the full text. */
+  /** Width of the terminal. Infinite in a pipe, so that programs get the full text. */
   readonly columns: number;
-  /** On a terminal: how long a command may be silent before its progress is shown. */
+  /** On a terminal: how long a command may write nothing before its progress is shown. */
   readonly patienceMs?: number | undefined;
   /**
-   * Resolves when the stream has accepted the output, which applies back-pressure. Fails with OutputClosed when the
-   * reader has gone.
+   * Resolves when the stream accepts more output, which applies back-pressure. Fails with OutputClosed when the
+   * reader has closed the pipe.
    */
   write(output: string | Uint8Array): Promise<void>;
   /** Adds colours where the stream, NO_COLOR and FORCE_COLOR allow them. */
   style(style: Style, text: string): string;
 }
 
-/** The reader has gone: `head` had enough, or the terminal was closed. This is not a failure. */
+/** The reader has closed the output: `head` has read enough, or the terminal was closed. This is not a failure. */
 export class OutputClosed extends Error {}
 
 const isReaderGone = ({ isTTY }: NodeJS.WriteStream, { code }: NodeJS.ErrnoException): boolean =>

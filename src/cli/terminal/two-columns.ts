@@ -2,7 +2,10 @@ import { wrap } from './display-width.ts';
 
 const leastBeside = 20;
 
-/** Names on the left and their descriptions beside them, or below on a narrow terminal, wrapped to the width. */
+/**
+ * Formats names on the left with their descriptions on the right, or below them on a narrow terminal, wrapped to the
+ * width.
+ */
 export const twoColumns = (rows: readonly (readonly [string, string])[], width: number): readonly string[] => {
   const left = Math.max(...rows.map(([name]) => name.length)) + 4;
   if (width - left < leastBeside)

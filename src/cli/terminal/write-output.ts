@@ -5,7 +5,7 @@ import { withUnfinished } from '../../core/host/unfinished-files.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fileError } from '../parse/wrong-call.ts';
 
-/** `option` is the option to mention for choosing another file. */
+/** Fails if the file exists. `option` is the option that the message mentions for choosing another file. */
 export const refuseToOverwrite = (file: string, option = '-o'): void => {
   if (!existsSync(file)) return;
   const problem = statSync(file).isDirectory()
@@ -37,7 +37,7 @@ const writeInto = async (file: string, flags: 'w' | 'wx', chunks: Chunks, mode?:
   return bytes;
 };
 
-/** The file appears under its name only when it is complete and synced to disk. */
+/** Writes a file that appears under its name only when it is complete and synced to disk. */
 const writeWhole = async (file: string, chunks: Chunks, mode: number | undefined): Promise<number> => {
   const part = join(dirname(file), `.perdure-export-${process.pid}.part`);
   return withUnfinished([part], async () => {
@@ -47,7 +47,7 @@ const writeWhole = async (file: string, chunks: Chunks, mode: number | undefined
   });
 };
 
-/** Target of a link, even when it does not exist yet. */
+/** Target of a link, even if the target does not exist yet. For other files, the file itself. */
 const targetOf = async (file: string, there: Stats | undefined): Promise<string> => {
   if (there) return realpath(file);
   const link = await ifThere(lstat(file));
@@ -55,8 +55,8 @@ const targetOf = async (file: string, there: Stats | undefined): Promise<string>
 };
 
 /**
- * Replaces a file and keeps its mode. A link is followed and kept; anything but a regular file, such as a named pipe,
- * is written to directly.
+ * Replaces a file and keeps its mode. A link is kept, and its target is replaced. Anything but a regular file, such
+ * as a named pipe, is written to directly.
  */
 export const writeOutput = async (file: string, chunks: Chunks, newMode?: number): Promise<number> => {
   try {

@@ -12,7 +12,7 @@ import { limited, readJson } from './read-body.ts';
 import { readQuery } from './read-query.ts';
 import { bytes, type EventSource, type Route, type RouteCall, stream } from './route.ts';
 
-/** A member's request, and the hooks that answering it needs. */
+/** An authenticated request, and the callbacks that answering it needs. */
 export interface Asking {
   readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export interface Asking {
    * too many.
    */
   readonly open: () => () => void;
-  /** Counts open streams. */
+  /** Changes the number of open streams by +1 or -1. */
   readonly onStream: (change: 1 | -1) => void;
 }
 
@@ -37,7 +37,7 @@ export interface AnswerOptions {
   readonly beatMs: number;
   /** Aborts when the server stops, which ends all streams. */
   readonly stopping: AbortSignal;
-  /** Bounds the memory of request bodies under way. */
+  /** Limits the memory of request bodies in progress. */
   readonly bodies: BodyRoom;
   /** Validates answers against their schemas; for tests. */
   readonly checksAnswers: boolean;
@@ -79,7 +79,7 @@ const waiting =
     }
   };
 
-/** A long wait ends with an error when its key is revoked meanwhile. */
+/** Waits for the work. If the key is revoked in the meantime, fails instead of returning the result. */
 const whileKeyCounts = async <T>(
   { mayGoOn }: Asking,
   { beatMs }: AnswerOptions,
@@ -116,7 +116,10 @@ async function* untilRevoked(
   }
 }
 
-/** An answer that has begun cannot report an error. Its connection is cut, so that no client takes it for complete. */
+/**
+ * Passes on the chunks of an answer. After an error the connection is cut: the status was already sent, and the
+ * client must not take the answer for complete.
+ */
 async function* untilBroken(
   first: IteratorResult<Uint8Array, void>,
   chunks: AsyncIterable<Uint8Array>,
@@ -151,7 +154,8 @@ const oneAtATime = (path: string) => {
 };
 
 /**
- * Answers one route. Permission is checked before anything is read, and the answer is kept under the idempotency key.
+ * Answers one route. Permission is checked before the body is read, and the answer is stored under the idempotency
+ * key.
  */
 export const answering = (route: Route, options: AnswerOptions): ((asking: Asking) => Promise<Response>) => {
   const { query = {}, body, answer, status = 200, maxBytes = defaultMaxBytes, keyKeptBy = 'server' } = route;

@@ -44,7 +44,7 @@ const requestId = (headers: Headers): string => {
   return given && /^[\w.-]{8,100}$/.test(given) ? given : randomUUID();
 };
 
-/** For the log only: the client has left and receives no answer. */
+/** Written to the log only, because the client has disconnected and receives no answer. */
 const leftEarly = new PerdureError('INVALID_INPUT', 'the client closed the connection before the answer');
 
 const failure = (thrown: unknown, context: Context<Env>, observer: Observer): Response => {
@@ -75,7 +75,7 @@ const reportAnswered = (context: Context<Env>, observer: Observer, durationMs: n
   });
 };
 
-/** Methods that an address supports, as the header `Allow` lists them. Empty for an unknown address. */
+/** Value of the header `Allow`: the methods that this address supports. Empty for an unknown address. */
 const methodsAt = ({ routes: served }: Hono<Env>, address: string): string => {
   const here = served.filter(
     ({ method, path }) => method !== METHOD_NAME_ALL && new RegExp(`^${path.replace(/:\w+/g, '[^/]+')}$`).test(address),

@@ -4,7 +4,7 @@ import { startTestServer } from '../../../test/support/servers/http-server.ts';
 import type { MemberRole } from '../../schema/member.ts';
 import { isAtLeast, memberRoles } from '../../schema/member-roles.ts';
 
-/** Reads only the head of a response, because a stream does not end by itself. */
+/** Returns the status and error code of a response without reading a stream, which would not end by itself. */
 const statusOf = async (address: string, init: RequestInit): Promise<{ status: number; code?: string }> => {
   const leaving = new AbortController();
   const response = await fetch(address, { ...init, signal: leaving.signal });
@@ -14,7 +14,7 @@ const statusOf = async (address: string, init: RequestInit): Promise<{ status: n
   return { status: response.status, ...(code !== undefined && { code }) };
 };
 
-test('[HTTP7] every route answers the roles that may use it and refuses the others, in the own and in a foreign workspace', async () => {
+test('[HTTP7] every route answers the roles that may use it and refuses the others, in their own workspace and in another one', async () => {
   const { server, keys, foreignKeys, json } = await startTestServer({ checksAnswers: false });
   const document = await json('/v1/openapi.json', { key: '' });
   const routes = operationsOf(document);
@@ -60,7 +60,7 @@ test('[HTTP7] every route accepts an admin key limited to its areas and refuses 
   for (const route of routes) {
     const { address, init } = sampleOf(route, { session });
     const own = route['x-perdure-areas'];
-    if (own.length === 0) continue; // a key of any area is enough
+    if (own.length === 0) continue; // keys of every area may use this route
     const lacking = own.map((area) => [...own.filter((each) => each !== area), area === 'usage' ? 'agents' : 'usage']);
     for (const areas of [own, ...lacking]) {
       const headers = { ...init.headers, authorization: `Bearer ${await tokenFor(areas)}` };

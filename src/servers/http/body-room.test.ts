@@ -5,10 +5,10 @@ import { startTestServer, type TestServer } from '../../../test/support/servers/
 import { BodyRoom } from './body-room.ts';
 
 const mebibyte = 1024 * 1024;
-/** A chunk that counts as whole mebibytes together with its overhead of 512 bytes. */
+/** A chunk that is charged a whole number of mebibytes, including its overhead of 512 bytes. */
 const mebibytes = (count: number): Uint8Array => new Uint8Array(count * mebibyte - 512);
 
-/** A request that has sent so many mebibytes and stays under way until the test ends it. */
+/** A request that has sent this many mebibytes and stays in progress until the test ends it. */
 const holding = (room: BodyRoom, workspace: string, count: number) => {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const ended = room.during(workspace, (take) => {
@@ -50,7 +50,7 @@ test('[HTTP15] all bodies stay within the limit of the server, and a workspace t
   holding(room, 'c', 5);
 });
 
-test('[HTTP15] chunks of one byte count with their overhead', async () => {
+test('[HTTP15] chunks of one byte are charged their memory overhead too', async () => {
   const room = new BodyRoom({ workspaceBytes: mebibyte, serverBytes: mebibyte });
   const many = room.during('a', async (take) => {
     for (let at = 0; at < 10_000; at++) take(new Uint8Array(1));
@@ -69,7 +69,7 @@ const unfinished = ({ server }: TestServer, session: string, key: string, size: 
   return asked;
 };
 
-test('[HTTP15] bodies held open are bounded: further requests of the workspace get Retry-After, and other workspaces are unaffected', async () => {
+test('[HTTP15] unfinished uploads that reach the limit of a workspace make its further requests fail with Retry-After, and other workspaces are unaffected', async () => {
   const server = await startTestServer({ bodies: { workspaceBytes: 2 * mebibyte, serverBytes: 8 * mebibyte } });
   const open = async (key: string) => (await server.json('/v1/sessions', { method: 'POST', body: {}, key })).id;
   const session = `/v1/sessions/${await open(server.keys.member)}`;
@@ -89,7 +89,7 @@ test('[HTTP15] bodies held open are bounded: further requests of the workspace g
   await expect.poll(again, { timeout: 15_000 }).toBe(200);
 });
 
-test('[HTTP15] a JSON body counts against the limit as raw bytes do', async () => {
+test('[HTTP15] a JSON body is charged to the limit like raw bytes', async () => {
   const { ask } = await startTestServer({ bodies: { workspaceBytes: 100_000, serverBytes: mebibyte } });
   const open = (title: string) => ask('/v1/sessions', { method: 'POST', body: { title } });
   expect((await open('x'.repeat(200_000))).status).toBe(429);

@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import { Holdings } from './holdings.ts';
 
-/** Limits on the bodies of all requests under way together. */
+/** Limits on the total size of all request bodies in progress. */
 export interface BodyLimits {
   readonly workspaceBytes: number;
   readonly serverBytes: number;
@@ -13,7 +13,7 @@ const chunkBytes = 512;
 const shareBytes = 4 * 1024 * 1024;
 const retryAfterSeconds = 1;
 
-/** Counts the memory of request bodies, from their arrival until their request ends. */
+/** Counts the memory of each request body from its arrival until its request ends. */
 export class BodyRoom {
   readonly #limits: BodyLimits;
   readonly #held = new Holdings();
@@ -22,7 +22,7 @@ export class BodyRoom {
     this.#limits = limits;
   }
 
-  /** Releases everything taken during `work`, however `work` ends. */
+  /** Runs `work`, and afterwards releases all memory that it was charged, even if it fails. */
   async during<T>(workspace: string, work: (take: (chunk: Uint8Array) => void) => Promise<T>): Promise<T> {
     let taken = 0;
     const take = ({ length }: Uint8Array): void => {

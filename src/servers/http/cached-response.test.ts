@@ -11,7 +11,7 @@ test('[HTTP2] an answer that is the same for all clients is made once', async ()
 });
 
 test.for(['/v1/docs', '/v1/openapi.json'])(
-  '[HTTP2] %s has an ETag, and a client that already has it gets 304',
+  '[HTTP2] %s has an ETag, and a client that sends this ETag gets 304',
   async (path) => {
     const { ask } = await startTestServer();
     const first = await ask(path, { key: '' });

@@ -37,7 +37,7 @@ test('[HTTP23] the server stops reading the source while its client does not rea
   await reader.cancel();
 });
 
-test('[HTTP8] beats do not displace frames that wait for a slow client', async () => {
+test('[HTTP8] heartbeats do not displace frames that wait for a slow client', async () => {
   const sent = 100;
   const frames = async function* (): AsyncGenerator<Frame> {
     for (let at = 1; at <= sent; at++) yield { id: String(at), event: 'event', data: 'x'.repeat(10_000) };
@@ -61,7 +61,7 @@ test('[HTTP8] beats do not displace frames that wait for a slow client', async (
   );
 });
 
-test('[HTTP22] beats keep an idle stream open', async () => {
+test('[HTTP22] heartbeats keep an idle stream open', async () => {
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
@@ -73,7 +73,7 @@ test('[HTTP22] beats keep an idle stream open', async () => {
   await reader.cancel();
 });
 
-test('[HTTP22] a client that disconnects ends the source and releases the stream', async () => {
+test('[HTTP22] when a client disconnects, the source ends and the stream is released', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
   const response = start((signal) => framesInto(made, signal), { onEnd: () => ended++ });
@@ -84,7 +84,7 @@ test('[HTTP22] a client that disconnects ends the source and releases the stream
   expect(ended).toBe(1);
 });
 
-test('[HTTP9] a stream whose key is no longer valid ends at the next beat', async () => {
+test('[HTTP9] a stream whose key is no longer valid ends at the next heartbeat', async () => {
   let counts = true;
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -10,7 +10,7 @@ const textOf = ({ id, event, data }: Frame): string =>
 export interface StreamOptions {
   readonly signal: AbortSignal;
   readonly beatMs: number;
-  /** Called at every beat, and before sending after a pause. False ends the stream. */
+  /** Called at every heartbeat, and before sending after a pause. If it returns false, the stream ends. */
   readonly mayGoOn: () => Promise<boolean>;
   readonly onFailure: (error: unknown) => Frame;
   /** Called once when the stream has ended, for whatever reason. */
@@ -37,7 +37,7 @@ class Outbox {
     });
   }
 
-  /** Keeps an idle connection open; sends nothing while frames wait. */
+  /** Sends a heartbeat, which keeps an idle connection open. Does nothing while frames are waiting to be sent. */
   beat(): void {
     if (this.#bytes === 0) void this.put(': beat\n\n');
   }
@@ -53,7 +53,7 @@ class Outbox {
     this.#room?.();
   }
 
-  /** Returns undefined at the end. */
+  /** Returns the next chunk to send, or undefined at the end of the stream. */
   async take(): Promise<Uint8Array | undefined> {
     while (this.#bytes === 0) {
       if (this.isDone) return undefined;

@@ -1,4 +1,4 @@
-/** How much each name holds at this moment. A name that holds nothing has no entry. */
+/** Counts what each name holds at this moment. A name that holds nothing has no entry. */
 export class Holdings {
   readonly #byName = new Map<string, number>();
   #total = 0;

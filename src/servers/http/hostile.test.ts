@@ -3,7 +3,9 @@ import { besiegedServer, isRefused } from '../../../test/hostile/besieged-server
 import { rawAttacks } from '../../../test/hostile/raw-attacks.ts';
 import { requestFor, sendRaw } from '../../../test/hostile/raw-socket.ts';
 
-/** test/slow sends all of them; here each route gets a different sample. */
+/**
+ * Each route is tested with every 20th malformed request, starting at a different one. test/slow sends all of them.
+ */
 const everyNth = 20;
 
 test('[HTTP11, HTTP25] every route refuses malformed requests, and nothing is written', async () => {

@@ -20,7 +20,7 @@ const importInto = ({ server, keys }: TestServer, body: unknown, key = keys.admi
 const codeOf = async (importing: Promise<Response>): Promise<string | undefined> =>
   ((await (await importing).json()) as { code?: string }).code;
 
-/** An import under way already has an entry in the audit log. */
+/** Waits until the import has begun: its entry is then in the audit log. */
 const begun = ({ json }: TestServer): Promise<void> =>
   expect
     .poll(async () => (await json('/v1/audit')).entries.map(({ verb }: { verb: string }) => verb))
@@ -41,7 +41,7 @@ const slowBundle = (bundle: Uint8Array) => {
   return { readable, sendRest };
 };
 
-test('[HTTP14] a workspace runs one import at a time, and other workspaces run their own meanwhile', async () => {
+test('[HTTP14] a workspace runs one import at a time, and other workspaces can import at the same time', async () => {
   const server = await startTestServer();
   const slow = slowBundle(bundleOf());
   const first = importInto(server, slow.readable);

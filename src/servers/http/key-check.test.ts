@@ -17,7 +17,7 @@ test('[HTTP5, HTTP20] the keys of a workspace share a rate of four times that of
 test('[HTTP5] a key has a limited number of streams: one more is refused with advice, and a stream that ends makes room', async () => {
   const { ask, keys } = await startTestServer({ streamsPerKey: 2 });
   const leaving = new AbortController();
-  // Keeps references, because a collected response would end its stream.
+  // The responses are kept in a list, because a response that is garbage-collected would end its stream.
   const held = [await ask('/v1/events'), await ask('/v1/events', { signal: leaving.signal })];
   const refused = await ask('/v1/events');
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5']);
@@ -29,7 +29,7 @@ test('[HTTP5] a key has a limited number of streams: one more is refused with ad
   await expect.poll(async () => (await ask('/v1/events')).status, { timeout: 10_000 }).toBe(200);
 });
 
-test('[HTTP5] a wait for a run counts as a stream', async () => {
+test('[HTTP5] a wait for a run is counted as a stream', async () => {
   const { ask, json } = await startTestServer({ streamsPerKey: 1 }, {}, { hasWorker: false });
   const { id } = await json('/v1/sessions', { method: 'POST', body: { agent: { name: 'tester' } } });
   const { run } = await json(`/v1/sessions/${id}/runs`, { method: 'POST', body: { input: 'Go' } });

@@ -14,7 +14,7 @@ export interface KeyLimits {
   readonly rate: Rate;
   /** Shared by all keys of a workspace. */
   readonly workspaceRate: Rate;
-  /** Streams and waits for runs that one key may have open at once. */
+  /** Maximum number of streams and waits for runs that one key may have open at the same time. */
   readonly streamsPerKey: number;
 }
 
@@ -39,7 +39,7 @@ const refuseBeyond = (limit: RateLimit, name: string, whose: string): void => {
 };
 
 const nameOf = ({ identity, key }: Authenticated): string => `${identity.workspace}/${key.id}`;
-/** A guess, because the end of a stream is not predictable. */
+/** Value of Retry-After, in seconds. It is a guess, because the end of a stream is not predictable. */
 const streamRetrySeconds = 5;
 
 /** Authenticates the key of a request and applies its rate limits. */

@@ -12,7 +12,7 @@ export interface Timeouts {
   readonly headMs: number;
   /** Until the whole request has arrived. */
   readonly requestMs: number;
-  /** While a client reads nothing although data waits for it. */
+  /** While data waits to be sent and the client does not read it. */
   readonly stallMs: number;
 }
 
@@ -72,7 +72,7 @@ const bind = async (server: NetServer, host: string, port: number): Promise<numb
   return typeof address === 'object' && address ? address.port : port;
 };
 
-/** Fails as starting a server at this address would, without starting one. */
+/** Checks that a server could listen at this address, and otherwise fails with the same error as starting one. */
 export const checkListening = async (host: string, port: number): Promise<void> => {
   const server = createServer();
   await bind(server, host, port);
@@ -102,7 +102,7 @@ export const listenHttp = async (
   server.timeout = timerMs(stallMs);
   server.on('request', (_, response) => {
     response.on('timeout', (socket: Socket) => {
-      if (socket.writableLength > 0) socket.destroy(); // otherwise the server is the slow side
+      if (socket.writableLength > 0) socket.destroy(); // with nothing left to send, the server is the slow side
     });
   });
   server.maxHeadersCount = maxHeaders + 1;

@@ -59,7 +59,7 @@ test('[HTTP2, HTTP3] an idempotency key is described with its minimum and maximu
   });
 });
 
-test('[HTTP2] the routes that answer an approval say that the approval itself decides who may answer', () => {
+test('[HTTP2] the routes that answer an approval say that the approval determines who may answer it', () => {
   const { paths } = openApi(routes, '0.0.1') as {
     paths: Record<string, Record<string, { description: string; 'x-perdure-whom'?: string }>>;
   };

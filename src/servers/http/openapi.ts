@@ -51,8 +51,8 @@ export class Components {
 }
 
 /**
- * A standalone schema keeps its definitions at `#/$defs/X`; in the document they are components. `#` is the schema
- * itself.
+ * Rewrites references: a standalone schema keeps its definitions at `#/$defs/X`, and the document keeps them as
+ * components. `#` refers to the schema itself.
  */
 const withComponentRefs = (schema: Schema): Schema =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as Schema;

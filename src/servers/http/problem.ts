@@ -1,7 +1,7 @@
 import { type ErrorCode, PerdureError } from '../../schema/error.ts';
 import { jsonText } from './json-text.ts';
 
-/** A total Record, so that no new code is answered as a defect. */
+/** HTTP status of each error code. The type requires every code, so a new code cannot be answered as a defect. */
 export const statusOf: Record<ErrorCode, number> = {
   INVALID_INPUT: 400,
   UNAUTHENTICATED: 401,
@@ -62,7 +62,7 @@ export const unauthenticated = new PerdureError(
   'the request has no valid API key: send one as authorization: Bearer pdk_…, or put it into PERDURE_KEY for the command line; on the store itself, without --server, `perdure keys ls` lists keys and `perdure keys create` makes one',
 );
 
-/** Repeats parts of an error in headers, for clients that do not read the body. */
+/** Copies parts of an error to headers, for clients that do not read the body. */
 const headersOf = (error: PerdureError): Record<string, string> => {
   const { retryAfterSeconds, allow } = error.details;
   return {
@@ -73,8 +73,8 @@ const headersOf = (error: PerdureError): Record<string, string> => {
 };
 
 /**
- * Answers as RFC 9457 says. Any other error is a defect: the client gets only the id under which the server logged
- * it.
+ * Answers with a problem document (RFC 9457). An error that is not a PerdureError is a defect: the client receives
+ * only the request id under which the server logged it.
  */
 export const problemResponse = (error: unknown, request: string): Response => {
   const known = error instanceof PerdureError ? error : undefined;

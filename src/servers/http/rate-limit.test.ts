@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RateLimit } from './rate-limit.ts';
 
-test('[HTTP5] a key may send a burst at once, and then as many requests as its rate allows', () => {
+test('[HTTP5] a key may send a burst without waiting, and then as many requests as its rate allows', () => {
   let now = 0;
   const limit = new RateLimit({ perSecond: 2, burst: 3 }, () => now);
   expect([1, 2, 3].map(() => limit.take('a'))).toEqual([undefined, undefined, undefined]);
@@ -14,7 +14,7 @@ test('[HTTP5] a key may send a burst at once, and then as many requests as its r
   expect([1, 2, 3, 4].map(() => limit.take('a'))).toEqual([undefined, undefined, undefined, 1]);
 });
 
-test('[HTTP20] names that are not used again do not take memory forever', () => {
+test('[HTTP20] the memory of names that are no longer used is released', () => {
   const limit = new RateLimit({ perSecond: 1, burst: 1 }, () => 0);
   limit.take('first');
   for (let each = 0; each < 10_000; each++) limit.take(String(each));

@@ -12,11 +12,11 @@ interface Bucket {
 
 const maxBuckets = 10_000;
 
-/** A token bucket for each name, in this process. */
+/** A token bucket for each name, kept in the memory of this process. */
 export class RateLimit {
   readonly #rate: Rate;
   readonly #now: () => number;
-  /** A bucket that is evicted was unused for longest, so it is full again anyhow. */
+  /** The bucket that was unused for longest is evicted first. It has refilled by then, so nothing is lost. */
   readonly #buckets = new BoundedMap<string, Bucket>(maxBuckets);
 
   constructor(rate: Rate, now: () => number = () => performance.now()) {

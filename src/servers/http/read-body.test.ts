@@ -22,7 +22,7 @@ test.for([
   await expect(readJson(asked(body), 10_000_000)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('[HTTP21] brackets within strings do not count as depth', async () => {
+test('[HTTP21] brackets within strings are not counted as nesting', async () => {
   const text = '['.repeat(1000);
   expect(await readJson(asked(JSON.stringify({ text: `${text}\\"` })), 10_000)).toEqual({ text: `${text}\\"` });
 });
@@ -41,7 +41,7 @@ test.for([
   await expect(readJson(asked(bodyOf(499_999)), 10_000_000)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
 });
 
-test('[HTTP6] commas within strings do not count as values', async () => {
+test('[HTTP6] commas within strings are not counted as values', async () => {
   const text = ',{'.repeat(500_000);
   expect(await readJson(asked(JSON.stringify([text])), 10_000_000)).toEqual([text]);
 });

@@ -7,7 +7,7 @@ const tooLarge = (maxBytes: number): PerdureError =>
 
 const invalid = (why: string): PerdureError => new PerdureError('INVALID_INPUT', `the body ${why}`);
 
-/** Checks the declared length first, so that nothing is read in vain, and counts the bytes as they arrive. */
+/** Yields a body up to its size limit. A declared length over the limit is refused before anything is read. */
 export async function* limited(
   request: Request,
   maxBytes: number,
@@ -36,7 +36,10 @@ const tooMany = new PerdureError(
 
 const isClosing = (char: number): boolean => char === 0x5d || char === 0x7d;
 
-/** Runs before parsing, because schemas recurse and a parsed value costs far more memory than its text. */
+/**
+ * Refuses JSON with too many values or too much nesting. Runs before parsing, because a parsed value costs far more
+ * memory than its text.
+ */
 const refuseDense = (text: string): void => {
   let depth = 0;
   let values = 1;
@@ -75,7 +78,7 @@ const parsed = (text: string): unknown => {
 
 const isUtf8 = /^charset=("?)utf-?8\1$/;
 
-/** An empty body counts as an empty object, because most routes require no field. */
+/** Reads a JSON body. An empty body is treated as an empty object, because most routes require no field. */
 export const readJson = async (
   request: Request,
   maxBytes: number,

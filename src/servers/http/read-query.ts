@@ -10,10 +10,10 @@ export const isList = (schema: z.core.$ZodType): boolean => innerOf(schema) inst
 
 /** Maximum values of one parameter. */
 const maxValues = 100;
-/** One full list, and room for other parameters beside it. */
+/** Allows one full list and some other parameters. */
 const maxParameters = maxValues + 50;
 
-/** Reads the query as the schema expects it: strings, and lists of strings. */
+/** Parses the query into strings, and into lists of strings where the schema expects lists. */
 export const readQuery = ({ search }: URL, shape: z.ZodRawShape): Record<string, string | string[]> => {
   if (search.split('&').length > maxParameters) {
     throw new PerdureError('INVALID_INPUT', `the query has more than ${maxParameters} parameters`);

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { PerdureError } from '../../schema/error.ts';
 
 /**
- * Maximum headers of a request. The parser must keep one more, so that an excess header is seen and not dropped
- * silently.
+ * Maximum number of headers in a request. The HTTP parser must keep one more, because it drops excess headers
+ * silently and the excess must be detected.
  */
 export const maxHeaders = 100;
 

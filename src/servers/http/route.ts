@@ -11,7 +11,7 @@ export const stream = Symbol('stream');
 
 export type Shape = z.ZodRawShape;
 type Primitive = string | number | boolean | null | undefined;
-/** The library's results are immutable. */
+/** Makes a type deeply readonly, like the library's results. */
 type ReadonlyDeep<T> = unknown extends T
   ? T
   : T extends Primitive
@@ -22,7 +22,7 @@ type ReadonlyDeep<T> = unknown extends T
 
 export type Values<S extends Shape> = z.infer<z.ZodObject<S>>;
 
-/** Input of a handler: the runtime acting as the member, and the validated request. */
+/** Input of a handler: the runtime scoped to the member, and the validated request. */
 export interface RouteCall<Params, Query, Body> {
   readonly runtime: ScopedRuntime;
   readonly params: Params;
@@ -32,11 +32,11 @@ export interface RouteCall<Params, Query, Body> {
   readonly idempotencyKey?: string | undefined;
   /** Aborts when the client disconnects, the server stops, or the key is no longer valid. */
   readonly signal: AbortSignal;
-  /** The body of a route that takes bytes. */
+  /** Body of the request, for a route that accepts bytes. */
   readonly content: AsyncIterable<Uint8Array>;
-  /** For an answer sent in pieces: breaks off on an error, or when the key is no longer valid. */
+  /** For an answer sent in chunks: cuts the connection on an error, or when the key is no longer valid. */
   readonly lasting: (chunks: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>;
-  /** For work of unlimited duration, because a key may have only so many waits and streams. */
+  /** Runs work of unlimited duration. It is counted against the limit of waits and streams that a key may have. */
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
   /** Answers with server-sent events. */
   readonly events: (source: EventSource) => Response;
@@ -57,7 +57,7 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly path: string;
   /** Operation id. */
   readonly name: string;
-  /** The verb of `permissions.ts`, which decides who may call it. */
+  /** The verb in `permissions.ts`, which determines who may call the route. */
   readonly verb: Verb;
   readonly summary: string;
   readonly about?: string;
@@ -66,21 +66,21 @@ export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.Z
   readonly body?: B | typeof bytes;
   /** Maximum size of the body, where the usual limit for JSON is too small. */
   readonly maxBytes?: number;
-  /** The handler reads the body piece by piece and limits it itself. */
+  /** Set if the handler reads the body in chunks and limits its size itself. */
   readonly keepsNoBody?: true;
-  /** One request at a time per workspace, because several together would take too much of the server. */
+  /** Allows one request at a time per workspace, because several in parallel would overload the server. */
   readonly isOneAtATime?: true;
   readonly status?: 200 | 201 | 202;
-  /** Undefined: 204 without content. */
+  /** Schema of the answer. If undefined, the route answers 204 without content. */
   readonly answer?: A | typeof bytes | typeof stream;
-  /** JSON answer for clients that do not follow the stream. */
+  /** Schema of the JSON answer for clients that do not follow the stream. */
   readonly page?: z.ZodType;
   /**
-   * Where an idempotency key is kept: by the server with its answer (the default), or by the library with the event.
-   * `nobody` if the answer contains a secret.
+   * Where the idempotency key of a request is stored: by the server with its answer (the default), or by the library
+   * with the event. `nobody` stores none, because the answer contains a secret.
    */
   readonly keyKeptBy?: 'server' | 'library' | 'nobody';
-  /** Conditional header, which takes the ETag of a state. */
+  /** Conditional header that the route supports; its value is the ETag of a state. */
   readonly condition?: 'if-match' | 'if-none-match';
   handle(
     call: RouteCall<Values<P>, Values<Q>, z.infer<B>>,
@@ -91,7 +91,7 @@ export interface Route extends Omit<RouteDefinition<Shape, Shape, z.ZodType, z.Z
   handle(call: RouteCall<never, never, never>): Promise<unknown>;
 }
 
-/** Types parameters and bodies inside `handle`, and erases them outside. */
+/** Types the parameters and body inside `handle`, and erases these types outside. */
 export const defineRoute = <
   P extends Shape = Record<never, never>,
   Q extends Shape = Record<never, never>,

@@ -171,7 +171,7 @@ test('[HTTP1] a session can be exported and imported again', async () => {
   expect(await json('/v1/rebuild-projections', post())).toMatchObject({ events: expect.any(Number) });
 });
 
-test('[HTTP3, HTTP18] a request repeated with its idempotency key is done once and gets the first answer again', async () => {
+test('[HTTP3, HTTP18] a request repeated with its idempotency key is performed once and gets the first answer again', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const keyed = (key: string, body: unknown) => ({ ...post(body), headers: { 'idempotency-key': key } });
@@ -187,7 +187,7 @@ test('[HTTP3, HTTP18] a request repeated with its idempotency key is done once a
   expect((await ask(`${session}/messages`, byAnother)).status, 'a key of another member is not shared').toBe(422);
 });
 
-test('[HTTP3, HTTP19] the same holds for PATCH, PUT and DELETE, and a key is bound to its if-match', async () => {
+test('[HTTP3, HTTP19] idempotency keys also apply to PATCH, PUT and DELETE, and a key is bound to its if-match', async () => {
   const server = await startTestServer();
   const { json, ask } = server;
   const session = await openSession(server);
@@ -215,7 +215,7 @@ test('[HTTP3, HTTP19] the same holds for PATCH, PUT and DELETE, and a key is bou
   }
 });
 
-test('[HTTP18] routes that show or take a secret keep no idempotency key, so that a repeated request is done again', async () => {
+test('[HTTP18] routes whose request or answer contains a secret store no idempotency key, so a repeated request is performed again', async () => {
   const { json, runtime } = await startTestServer();
   const keyed = (method: string, body: unknown = {}) => ({ method, body, headers: { 'idempotency-key': 'k' } });
   const [first, second] = [await json('/v1/keys', keyed('POST')), await json('/v1/keys', keyed('POST'))];
@@ -229,7 +229,7 @@ test('[HTTP18] routes that show or take a secret keep no idempotency key, so tha
   expect(await admin.once({ key: 'k', of: 'anything', body: {} }, async () => 'free')).toBe('free');
 });
 
-test('[HTTP19] a weak ETag, one in a list and * all match the current state', async () => {
+test('[HTTP19] if-none-match matches the current ETag as weak, in a list and as *', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const etag = (await server.ask(`${session}/state`)).headers.get('etag')!;
@@ -239,7 +239,7 @@ test('[HTTP19] a weak ETag, one in a list and * all match the current state', as
   expect(await statusFor('"another"')).toBe(200);
 });
 
-test('[HTTP16] an error is answered as RFC 9457 says, with its code and the next step', async () => {
+test('[HTTP16] an error is answered as an RFC 9457 problem, with its code and the next step', async () => {
   const { ask } = await startTestServer();
   const missing = await ask('/v1/sessions/ses_01jd3v8m9k5x7q2w4e6r8t0y1a');
   expect(missing.status).toBe(404);

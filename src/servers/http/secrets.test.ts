@@ -25,7 +25,7 @@ const startService = async () => {
   return { asked, url: `http://127.0.0.1:${(service.address() as AddressInfo).port}` };
 };
 
-/** Every encoding in which the value could leak; for plain values they are all the same. */
+/** The value in every encoding in which it could leak. For a plain value all encodings are the same. */
 const formsOf = (value: string): readonly string[] => [
   value,
   JSON.stringify(value).slice(1, -1),
@@ -93,7 +93,7 @@ test("[RED9] no vault value and no key appears in an answer, a stream, the log, 
       ) as unknown as AsyncIterable<string>) {
         output.push(chunk);
       }
-    } catch {} // left
+    } catch {} // the stream was aborted
   };
   const streams = [`${path}/events`, '/v1/events?after=0'].map(listen);
   const { run } = await json(`${path}/runs`, { method: 'POST', body: { input: `Keep ${value} to yourself` } });

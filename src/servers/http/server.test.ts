@@ -33,7 +33,7 @@ async function* framesOf(response: Response): AsyncGenerator<Record<string, stri
   }
 }
 
-/** Skips frames that only keep the connection open. Returns undefined at the end. */
+/** Returns the next event, without frames that only keep the connection open. Returns undefined at the end. */
 const nextEvent = async (
   frames: AsyncGenerator<Record<string, string>>,
 ): Promise<Record<string, string> | undefined> => {
@@ -96,7 +96,7 @@ test('[HTTP8] resuming after an event that does not exist is refused instead of 
   expect(status).toBe(400);
 });
 
-test('[HTTP22, RUN22] the stream of a run ends with an end frame, also for a reader that comes after the end', async () => {
+test('[HTTP22, RUN22] the stream of a run ends with an end frame, also for a reader that connects after the run has ended', async () => {
   const server = await startTestServer();
   const session = await openSession(server, { agent: { name: 'tester' } });
   const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
@@ -132,7 +132,7 @@ test('[HTTP9] a stream ends soon after its key is revoked', async () => {
   expect(await nextEvent(frames)).toBeUndefined();
 });
 
-test('[HTTP9] an export breaks off and an import is refused when the key is revoked meanwhile', async () => {
+test('[HTTP9] when their key is revoked, an export in progress is cut off and an import is refused', async () => {
   const server = await startTestServer({ beatMs: 1 });
   const { runtime, json, ask } = server;
   const session = await openSession(server);
@@ -192,7 +192,7 @@ test('[HTTP17] an export that cannot be completed is answered with an error, or 
   expect(await answer.json()).toMatchObject({ status: 500, code: 'EVENT_DAMAGED' });
 });
 
-/** Waits for a run with a separate key. The run continues until `working` resolves. */
+/** Starts a run and waits for it with a separate key. The run continues until `working` resolves. */
 const startWaiting = async (store?: RuntimeStore) => {
   const working = Promise.withResolvers<string>();
   const tool = defineTool({ name: 'wait', input: z.object({}), execute: () => working.promise });
@@ -230,7 +230,7 @@ test('[HTTP24] a wait is answered with 503, not 401, while the store cannot chec
   expect(await answer.json()).toMatchObject({ code: 'STORE_BUSY' });
 });
 
-test('[HTTP10] stopping ends streams and lets requests under way complete', async () => {
+test('[HTTP10] a server that stops ends its streams and completes requests in progress', async () => {
   const server = await startTestServer();
   const session = await openSession(server);
   const frames = framesOf(await server.ask(`${session}/events`));
@@ -251,7 +251,7 @@ test('[HTTP10] stopping ends streams and lets requests under way complete', asyn
   await expect(server.ask(session)).rejects.toThrow();
 });
 
-test('[HTTP1] the pages say what runs here, without a script and without a key', async () => {
+test('[HTTP1] the pages say which version, store and agents the server has, without a script and without a key', async () => {
   const { ask } = await startTestServer({ store: 'sqlite:somewhere' });
   for (const path of ['/', '/v1/docs']) {
     const page = await ask(path, { key: '' });

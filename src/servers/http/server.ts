@@ -26,15 +26,15 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly rate?: { readonly perSecond: number; readonly burst: number };
   /** Rate limit of all keys of a workspace together; four times `rate` by default. */
   readonly workspaceRate?: { readonly perSecond: number; readonly burst: number };
-  /** Event streams and waits for runs that one key may have open at once. */
+  /** Maximum number of event streams and waits for runs that one key may have open at the same time. */
   readonly streamsPerKey?: number;
   /** Memory limits for the bodies of requests under way. */
   readonly bodies?: { readonly workspaceBytes: number; readonly serverBytes: number };
-  /** Interval at which a stream sends a beat and checks its key again. */
+  /** Interval at which a stream sends a heartbeat and checks its key again. */
   readonly beatMs?: number;
   /** Receives reports on the server's work, for logs and metrics. */
   readonly observer?: Partial<Observer>;
-  /** Store name shown on the home page, without its password. */
+  /** Name of the store as shown on the home page, without its password. */
   readonly store?: string;
   /** Shown on the home page: whether this process includes a worker. */
   readonly worksHere?: boolean;
@@ -42,7 +42,10 @@ export interface ServeOptions extends Pick<ListenOptions, 'drainMs' | 'timeouts'
   readonly checksAnswers?: boolean;
 }
 
-/** Lets several keys of a workspace be busy at once, but many keys cannot bypass the rate of one. */
+/**
+ * Rate of a workspace: several of its keys can be busy at the same time, but creating more keys gives no more than
+ * this.
+ */
 const forWorkspace = ({ perSecond, burst }: Rate): Rate => ({ perSecond: 4 * perSecond, burst: 4 * burst });
 const defaultRate: Rate = { perSecond: 50, burst: 200 };
 

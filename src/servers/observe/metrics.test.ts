@@ -19,7 +19,7 @@ test('[OBS2] requests are counted and timed by method, route and status, and ope
   expect(text).toContain('process_cpu_seconds_total');
 });
 
-test('[OBS2] events and ended runs are counted as they are written, and each server of a process counts separately', async () => {
+test('[OBS2] events and ended runs are counted as they are written, and the servers of one process have separate counters', async () => {
   const [metrics, other] = [newMetrics(), newMetrics()];
   const runtime = await openRuntime({ store: openMemoryStore(), onAppended: metrics.onAppended });
   const session = await runtime.sessions.open();

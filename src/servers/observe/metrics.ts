@@ -4,13 +4,13 @@ import type { Observer } from '../http/index.ts';
 
 export interface Metrics {
   readonly observer: Pick<Observer, 'answered' | 'streams'>;
-  /** Hook for `openRuntime`. */
+  /** Counts appended events. To be passed to `openRuntime`. */
   onAppended(events: readonly SessionEvent[]): void;
   /** Returns the metrics in the Prometheus text format. */
   read(): Promise<{ readonly type: string; readonly text: string }>;
 }
 
-/** Counts a server's work in its own registry, with the metrics of the process and its event loop. */
+/** Measures a server's work in a registry of its own, together with the metrics of the process and its event loop. */
 export const newMetrics = (): Metrics => {
   const register = new Registry();
   const registers = [register];

@@ -11,8 +11,8 @@ const typeOf = (error: unknown): string => {
 };
 
 /**
- * Spans through OpenTelemetry's API. A program that has set up an SDK receives them; without an SDK this does
- * nothing.
+ * Creates spans through the API of OpenTelemetry. They go to the SDK that the program has set up; without an SDK
+ * nothing happens.
  */
 export const openTelemetrySpans = (): Spans => {
   const tracer = trace.getTracer(manifest.name, manifest.version);
@@ -63,8 +63,8 @@ const loadSdk = async () => {
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /**
- * Sends spans to the receiver that OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT names. Missing
- * packages cause a warning.
+ * Sends spans to the receiver in OTEL_EXPORTER_OTLP_ENDPOINT or OTEL_EXPORTER_OTLP_TRACES_ENDPOINT. Warns if the
+ * packages for it are not installed.
  */
 export const startTracing = async (
   env: Readonly<Record<string, string | undefined>>,

@@ -9,7 +9,7 @@ export interface Observing {
   readonly runtime: Required<Pick<RuntimeOptions, 'spans' | 'onAppended'>>;
   /** Options for `serveHttp`. */
   readonly server: Required<Pick<ServeOptions, 'observer' | 'metrics'>>;
-  /** Logs a problem outside of any request. */
+  /** Logs a problem that belongs to no request. */
   warn(message: string): void;
   /** Flushes the remaining spans. */
   stop(): Promise<void>;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Agent, defineAgent, defineScript, defineTool } from '../../../src/index.ts';
 
-/** Long enough that some workers die in the middle of a call. */
+/** Duration of a tool call. Long enough that some workers die in the middle of a call. */
 const toolMs = 40;
 const wordMs = 3;
 
@@ -20,7 +20,7 @@ export const addLine = (folder: string, name: string, line: string): void =>
 
 export const notesFile = 'notes.txt';
 
-/** The agent's tools leave their effects as files in the folder. */
+/** An agent whose tools record their effects as files in the folder. */
 export const clusterAgent = (folder: string): Agent =>
   defineAgent({
     name: 'clerk',

@@ -6,7 +6,7 @@ import { startPerdure } from '../../support/cli/perdure-command.ts';
 
 const keptLines = 20;
 
-/** A process that the test kills and restarts. Ending by itself counts as a problem. */
+/** A process that the test kills and restarts. If it ends by itself, that is reported as a problem. */
 export class ClusterProcess {
   readonly name: string;
   readonly problems: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The configuration of the servers. They know the agent but never execute its runs. All processes record what they did
- * in the current folder.
+ * The configuration of the servers. They have the agent but never execute its runs. All processes record what they
+ * did in the current folder.
  */
 import { clusterAgent, clusterModels } from './cluster-agent.ts';
 

@@ -29,8 +29,8 @@ export const disturbancesOf = (rounds: number, random: SeededRandom): readonly D
   );
 
 /**
- * Disturbs a cluster in ways that happen in production, one at a time. Only a sleeping worker overlaps with the other
- * disturbances.
+ * Disturbs a cluster in ways that happen in production, one at a time. Only a worker that is put to sleep stays
+ * disturbed while other disturbances happen.
  */
 export class Disturber {
   readonly #cluster: Cluster;

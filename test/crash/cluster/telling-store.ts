@@ -5,7 +5,7 @@ import { addLine } from './cluster-agent.ts';
 /** A run writer's append that landed, or that was fenced because another writer had claimed the session. */
 export interface RunWrite {
   readonly session: string;
-  /** The epoch that the append was made under. */
+  /** The epoch under which the append was made. */
   readonly epoch: number;
   readonly process: number;
   /** Empty when the append was fenced. */

@@ -6,7 +6,7 @@ import { isPerdureError } from '../../../src/schema/error.ts';
 const isPassing = (error: unknown): boolean =>
   isPerdureError(error) && ['SERVER_UNAVAILABLE', 'STORE_UNAVAILABLE', 'STORE_BUSY'].includes(error.code);
 const againMs = 200;
-/** On a busy machine clients wait long for a connection. */
+/** Time to wait for an answer. On a busy machine clients wait long for a connection. */
 const patienceMs = 300_000;
 
 export interface Sent {
@@ -46,7 +46,7 @@ class Reader {
   }
 }
 
-/** A session and its clients: senders use either server, and one reader follows on each. */
+/** A session and its clients. Inputs are sent through either server, and one reader follows the session on each. */
 export class Conversation {
   readonly workspace: string;
   readonly id: string;

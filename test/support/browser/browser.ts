@@ -23,7 +23,8 @@ export class Browser {
 
   static async start(): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), 'perdure-browser-'));
-    // The browser's own sandbox does not work for root, as which tests may run. It opens only pages of the tests.
+    // The browser's own sandbox does not work for root, and tests may run as root. The browser opens only pages of
+    // the tests.
     const args = ['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--remote-debugging-pipe'];
     const process_ = spawn(process.env.PERDURE_BROWSER ?? 'chromium', [...args, `--user-data-dir=${profile}`], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],

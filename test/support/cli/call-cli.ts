@@ -7,7 +7,7 @@ import type { MemoryDatabase } from '../../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../../src/testing/memory-store.ts';
 import { checkJson } from './check-json.ts';
 
-/** Records what is written to a terminal of `columns` columns. Infinite columns make it a pipe. */
+/** Records what is written to a terminal of `columns` columns, or to a pipe if `columns` is infinite. */
 export const recorder = (columns = 80): Terminal & { bytes: () => Buffer } => {
   const written: Buffer[] = [];
   const isTerminal = Number.isFinite(columns);

@@ -11,7 +11,7 @@ export const renamedNode = (folder: string): readonly string[] => {
   return [process.execPath, '-r', preload];
 };
 
-/** How to start a Node older than 24: an old Node on the PATH, or else this Node with a faked version. */
+/** The command that starts a Node older than 24: an old Node on the PATH, or else this Node with a faked version. */
 export const olderNode = (folder: string): readonly string[] => {
   const older = (process.env.PATH ?? '')
     .split(delimiter)

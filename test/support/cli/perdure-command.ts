@@ -19,7 +19,7 @@ export interface CommandOptions extends CallOptions {
 const passedOn = ['PATH', 'HOME', 'TMPDIR', 'NODE_COMPILE_CACHE'];
 
 /**
- * Passes on only what a command needs. Variables such as CI, NO_COLOR or a provider's key would make results depend on
+ * The variables that a command needs. Others, such as CI, NO_COLOR or a provider's key, would make results depend on
  * where the tests run.
  */
 export const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.includes(name)));
@@ -48,8 +48,8 @@ export const worldOf = ({ env, stdin = '' }: CallOptions = {}) => ({
 });
 
 /**
- * Runs the same command in this process and its current folder, which is many times cheaper. For tests that need no
- * process, signals or terminal.
+ * Runs the same command in this process and in its current folder, which is many times cheaper. For tests that need
+ * no separate process, signals or terminal.
  */
 export const callPerdure = async (args: readonly string[], options?: CallOptions) => {
   const { raw, ...answer } = await callCli(args, worldOf(options));

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 /** A child process that runs a module given as text. The module must import by URL. */
 export interface Script {
   readonly pid: number;
-  /** The next line that the script prints; undefined once it has ended. */
+  /** Returns the next line that the script prints, or undefined once it has ended. */
   line(): Promise<string | undefined>;
   /** Writes a line to the script's stdin. */
   tell(line: string): void;
@@ -14,7 +14,7 @@ export interface Script {
   kill(): void;
 }
 
-/** `wrap` is a command that runs another one, such as strace. */
+/** Runs a script. `wrap` is a command that runs another one, such as strace. */
 export const runScript = (text: string, wrap: readonly string[] = []): Script => {
   const [command, ...args] = [...wrap, process.execPath, '--input-type=module', '-e', text];
   const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'pipe'] });

@@ -1,15 +1,15 @@
 /** A fenced block of a Markdown file, with the comment above it. */
 export interface Block {
   readonly file: string;
-  /** The line of its first line of code, counted from 1. */
+  /** Line number of its first line of code in the file, counted from 1. */
   readonly line: number;
   readonly language: string;
   readonly code: string;
   /** Why the block is not executed: `<!-- needs: a key -->`. */
   readonly needs: string | undefined;
   /**
-   * `<!-- program -->`: the block is a complete program. Blocks marked `<!-- program goes on -->` below are appended
-   * to it.
+   * Set by `<!-- program -->`: the block is a complete program. Blocks below it that are marked `<!-- program goes on
+   * -->` are appended to it.
    */
   readonly isProgram: boolean;
   readonly goesOn: boolean;
@@ -38,7 +38,7 @@ export const piecesOf = (blocks: readonly Block[]): readonly (readonly [Block, .
   return pieces;
 };
 
-/** One text with each block at its original line, so that errors report the right line of the file. */
+/** Returns one text with each block at its original line, so that errors report the right line of the file. */
 export const inPlace = (blocks: readonly Block[]): string => {
   let text = '';
   for (const { line, code } of blocks) text += '\n'.repeat(line - text.split('\n').length) + code;

@@ -20,7 +20,7 @@ interface Request {
 
 const ours = ([name]: [string, unknown]) => /^PERDURE_|_API_KEY$/.test(name);
 
-/** Sets the folder and environment that a separate process would have. */
+/** Switches this process to the folder and environment that a separate process would have. */
 const enter = ({ folder, env }: Request): void => {
   process.chdir(folder);
   for (const [name] of Object.entries(process.env).filter(ours)) delete process.env[name];
@@ -56,7 +56,7 @@ interface CommandsHere {
   readonly stop: () => Promise<void>;
 }
 
-/** Answers `perdure-stub.ts`: runs its commands in this process, for one shell at a time. */
+/** Answers requests of `perdure-stub.ts`: runs its commands in this process, for one shell at a time. */
 export const startCommandsHere = async (path: string): Promise<CommandsHere> => {
   const files = new OpenFiles();
   const underWay = new Set<Promise<unknown>>();

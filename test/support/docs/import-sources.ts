@@ -1,4 +1,7 @@
-/** Preloaded by programs in the documents: resolves the package to its sources, and other packages beside it. */
+/**
+ * Preloaded by programs in the documents. Resolves the package to its sources, and other packages to those installed
+ * next to it.
+ */
 import { registerHooks } from 'node:module';
 import { sourceOf } from './package-sources.ts';
 

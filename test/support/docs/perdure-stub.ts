@@ -1,6 +1,6 @@
 /**
- * The `perdure` that documented commands call. The test's process does the work (see commands-here.ts), which saves
- * starting Node for each command.
+ * The `perdure` that documented commands call. It forwards each command to the process of the test (see
+ * commands-here.ts), which saves starting Node for each command.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -23,7 +23,10 @@ export const runProgram = async (program: string, args: readonly string[], { std
   return { code, output };
 };
 
-/** Writes scripts that shadow all other programs of that name. `perdure` is one that `startCommandsHere` answers. */
+/**
+ * Writes scripts that shadow all other programs of the same name. `perdure` is a script whose commands
+ * `startCommandsHere` runs.
+ */
 export const putPrograms = (folder: string, programs: Readonly<Record<string, string>> = {}): void => {
   const all = { perdure: `exec '${process.execPath}' '${stub}' "$@"`, ...programs };
   mkdirSync(join(folder, 'bin'));

@@ -16,7 +16,7 @@ export interface PathEntry {
 
 export interface BuiltTrees {
   readonly root: NewBlob;
-  /** Every tree; the root comes last. */
+  /** All trees; the root is the last one. */
   readonly trees: readonly NewBlob[];
 }
 
@@ -52,10 +52,7 @@ const place = (root: Folder, { path, entry }: PathEntry): void => {
   else folder.entries.set(name, newFolder(entry.mode));
 };
 
-/**
- * Builds the trees for a list of paths, as an archive or a caller supplies it. Rejects paths that leave the worktree
- * or pass through a link.
- */
+/** Builds the trees for a list of paths. Rejects paths that leave the worktree or pass through a link. */
 export const buildTrees = (paths: Iterable<PathEntry>): BuiltTrees => {
   const root = newFolder();
   for (const each of paths) place(root, each);

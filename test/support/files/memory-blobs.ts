@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { BlobHash, Blobs } from '../../../src/core/ports/blobs.ts';
 
-/** Rejects bytes that do not match their hash, as a store does. */
+/** Blobs in memory. Bytes that do not match their hash are rejected, as by a store. */
 export class MemoryBlobs implements Blobs {
   readonly kept = new Map<BlobHash, Uint8Array>();
-  /** How many blobs were put, including those already there. */
+  /** Number of blobs that were put, including those already stored. */
   puts = 0;
 
   async putBlobs(blobs: Parameters<Blobs['putBlobs']>[0]): Promise<void> {

@@ -14,7 +14,7 @@ export const contentOf = (text: string): NewBlob => {
   return { hash: hashOf(bytes), bytes };
 };
 
-/** The blobs of a worktree; its root tree comes last. */
+/** The blobs of a worktree; its root tree is the last one. */
 export const filesOf = (files: Readonly<Record<string, string>>): readonly NewBlob[] => {
   const paths = Object.entries(files).map(([path, text]) => {
     const { hash, bytes } = contentOf(text);

@@ -26,7 +26,7 @@ export const newFolder = async (): Promise<string> => {
 };
 
 export const whoseFolders = ['its own', "a person's"] as const;
-/** The options that make a session work in its own folder or in a person's. */
+/** Options that make a session work in a folder of its own or in a folder of a person. */
 export const filesOf = async (whose: (typeof whoseFolders)[number]): Promise<OpenOptions['files']> =>
   whose === 'its own' ? undefined : { cwd: await newFolder() };
 

@@ -44,7 +44,7 @@ const listInto = (root: string, folder: string, all: Record<string, string>): Re
   return all;
 };
 
-// No prototype, because a file may be called __proto__.
+// The object has no prototype, because a file may be called __proto__.
 export const listFolder = (path: string): Listing => listInto(path, '', Object.create(null));
 
 const made: string[] = [];
@@ -52,7 +52,7 @@ export const removeWorktrees = (): void => {
   for (const path of made.splice(0)) rmSync(path, { recursive: true, force: true });
 };
 
-/** Makes a worktree in a new folder; `removeWorktrees` removes it in the end. */
+/** Makes a worktree in a new folder; `removeWorktrees` removes it at the end. */
 export const newWorktree = (): WorktreeFolder => {
   const around = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-files-')));
   made.push(around);

@@ -9,7 +9,7 @@ const childrenOf = (pid: number): readonly number[] =>
     .flatMap(([child, parent]) => (child !== undefined && parent === pid ? [child] : []));
 
 /**
- * The `ps` states of the processes that still exist. Z is a zombie: it has exited, and its parent has not collected
+ * The `ps` states of those processes that still exist. Z is a zombie: it has exited, but its parent has not collected
  * its exit status.
  */
 const statesOf = (pids: readonly number[]): readonly string[] =>
@@ -20,9 +20,8 @@ const until = async (condition: () => boolean): Promise<void> => {
 };
 
 /**
- * Sends SIGKILL to a server and all its child processes at once. SIGSTOP comes first, so that the server neither
- * starts new children nor reacts to dying ones. When this returns, all of them have released their files, which a
- * dying process may take a moment to do.
+ * Sends SIGKILL to a server and all its child processes. SIGSTOP is sent first, so that the server neither starts new
+ * children nor reacts to dying ones. Returns when all of them have released their files, which can take a moment.
  */
 export const killServer = async (server: ChildProcess): Promise<void> => {
   const exited = once(server, 'exit');

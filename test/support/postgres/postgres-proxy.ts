@@ -28,9 +28,9 @@ export interface PostgresProxy {
    * arrived. The mode then becomes `afterwards`.
    */
   cut: Cut | undefined;
-  /** How many connections were opened so far. */
+  /** Number of connections opened so far. */
   readonly connections: number;
-  /** How many connections swallow their traffic. */
+  /** Number of connections whose traffic is dropped. */
   readonly swallowing: number;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
 const headerBytes = 5;
 
 /**
- * Finds where messages end; a message may span chunks. Each has a one-byte type and a length that does not count the
+ * Finds the ends of messages, which may span chunks. Each message has a one-byte type and a length that excludes the
  * type.
  */
 const messageEnds = () => {
@@ -58,7 +58,7 @@ const messageEnds = () => {
   };
 };
 
-/** A proxy between a store and its server that loses the messages that a test wants lost. */
+/** A proxy between a store and its server that drops the messages that a test chooses. */
 export const startProxy = async (target: string): Promise<PostgresProxy> => {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

@@ -54,7 +54,7 @@ function* problems(body: Body): Generator<string | false | undefined> {
     } else {
       yield open.length > 0 &&
         "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";
-      // The chat templates of many open models require this.
+      // The chat templates of many open models require alternating roles.
       yield role === before && `conversation roles must alternate, found ${role} twice`;
     }
     yield role === 'system' && before !== undefined && before !== 'system' && 'system message must come first';

@@ -68,7 +68,10 @@ const frames = (answer: ScriptedAnswer, body: Body, { signature }: Issued): stri
 const ofType = (content: Body, type: string): Body[] =>
   Array.isArray(content) ? content.filter((each: Body) => each.type === type) : [];
 
-/** A turn with calls must begin with the signed thinking that led to them. */
+/**
+ * Checks that a turn with calls begins with the signed thinking that led to them. Returns the problem, if there is
+ * one.
+ */
 const thinkingProblem = (content: Body, issued: readonly Issued[]): string | undefined => {
   for (const { id } of ofType(content, 'tool_use')) {
     const origin = issued.find(({ calls, thinking }) => thinking !== '' && calls.includes(id));

@@ -1,4 +1,4 @@
-/** The answer that a test makes a provider give. */
+/** The answer that a test makes a provider return. */
 export interface ScriptedAnswer {
   readonly thinking?: string;
   readonly text?: string;
@@ -24,7 +24,7 @@ export type Reply =
 // biome-ignore lint/suspicious/noExplicitAny: bodies of three foreign APIs, checked field by field
 export type Body = any;
 
-/** Data that a provider issued with calls and expects back beside them. */
+/** Data that a provider issued together with calls and expects to be sent back with them. */
 export interface Issued {
   readonly calls: readonly string[];
   readonly thinking: string;
@@ -63,7 +63,7 @@ export const isObjectText = (text: unknown): boolean => {
 
 const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
-/** The provider's complaint about bytes of the wrong or an unsupported media type. */
+/** The error message of a provider for bytes of the wrong or an unsupported media type. */
 export const mediaProblem = (mediaType: string, data: string): string | undefined => {
   const bytes = Buffer.from(data, 'base64');
   if (mediaType === 'application/pdf') return bytes.toString('latin1', 0, 5) === '%PDF-' ? undefined : 'invalid PDF';

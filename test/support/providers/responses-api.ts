@@ -87,7 +87,10 @@ const frames = (answer: ScriptedAnswer, body: Body, issued: Issued): string[] =>
   );
 };
 
-/** A call that came with reasoning must be sent back together with that reasoning. */
+/**
+ * Checks that a call that arrived with reasoning is sent back together with that reasoning. Returns the problem, if
+ * there is one.
+ */
 const reasoningProblem = (items: readonly Body[], index: number, issued: readonly Issued[]): string | undefined => {
   const call = items[index];
   const origin = issued.find(({ calls, thinking }) => thinking !== '' && calls.includes(call.call_id));

@@ -23,7 +23,7 @@ export const fillQueue = (
      from generate_series(1, ${rows}) n`,
   );
 
-/** Counts the database pages that a claim reads and the sessions that it would get. */
+/** Counts the database pages that a claim reads and the sessions that it would return. */
 export const claimCost = async (
   client: pg.Client,
   about: Partial<Claim>,

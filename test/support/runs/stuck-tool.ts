@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineTool } from '../../../src/index.ts';
 
-/** Ends only when it is aborted. */
+/** A tool whose calls end only when they are aborted. */
 export const stuckTool = defineTool({
   name: 'stuck',
   input: z.object({}),

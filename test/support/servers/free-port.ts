@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** For a process that takes its port as an argument, or restarts on the same port. */
+/** Returns a free port, for a process that accepts its port as an argument or restarts on the same port. */
 export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const said = (text: string) => ({ content: [{ type: 'text' as const, text }] });
 
-/** A server built with the official SDK. Its tools end in every way that a tool can. */
+/** A server built with the official SDK. Its tools cover all possible outcomes of a tool. */
 export const newMcpServer = (): McpServer => {
   const server = new McpServer({ name: 'tools', version: '1.0.0' });
   server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, async ({ text }) => said(text));

@@ -18,7 +18,7 @@ export interface Receiver {
   arrived(count: number, which?: (received: Received) => boolean): Promise<readonly Received[]>;
 }
 
-/** A server on loopback that receives webhooks. It answers 200 unless `answer` does otherwise. */
+/** A server on loopback that receives webhooks. It answers 200 unless `answer` returns something else. */
 export const startReceiver = async (
   answer: (response: ServerResponse, received: Received, count: number) => void = (response) => void response.end('ok'),
 ): Promise<Receiver> => {

@@ -34,6 +34,9 @@ function* bombLines({ contents, mebibytes }: Bomb): Generator<string> {
   }
 }
 
-/** A few kilobytes that stay valid for as long as they are read, but never end as a bundle must. */
+/**
+ * A bundle of a few compressed kilobytes that is valid as far as it is read, but lacks the end that a bundle must
+ * have.
+ */
 export const bundleBomb = async (bomb: Bomb): Promise<Buffer> =>
   Buffer.concat(await Array.fromAsync(sealed(Readable.from(bombLines(bomb)).pipe(createZstdCompress()))));

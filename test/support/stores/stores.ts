@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { newPgClient } from '../postgres/pg-client.ts';
 import { createDatabase } from '../postgres/postgres.ts';
 
-/** A place for a new store; `address` is what `openRuntime` takes. */
+/** A place for a new store; `address` is what `openRuntime` accepts. */
 export interface StorePlace {
   readonly address: string;
   /** Runs SQL on the database directly, as a person with database tools could. Table names need `prefix`. */

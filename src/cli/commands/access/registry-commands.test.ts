@@ -25,7 +25,7 @@ const json = async (...argv: readonly string[]) => {
   return JSON.parse(out);
 };
 
-/** A person who types these lines. */
+/** A person who types the given lines. */
 const typing = (...lines: readonly string[]): Person & { readonly prompts: readonly string[] } => {
   const [left, prompts] = [[...lines], [] as string[]];
   return {
@@ -58,7 +58,7 @@ describe('setup', () => {
     expect(admitted?.payload).toMatchObject({ from: { profile: { name: 'Ann', about: 'Likes tea.' } } });
   });
 
-  test('[CLIM1, AUD1] reads before it writes, so that the audit log contains no failed attempt', async () => {
+  test('[CLIM1, AUD1] checks whether the member exists before it writes, so the audit log contains no failed attempt', async () => {
     await json('setup', '--name', 'Ann');
     await json('setup', '--name', 'Ann Smith');
     const { entries } = await json('audit');
@@ -176,7 +176,7 @@ describe('members, keys, workspaces and the audit log', () => {
     }
   });
 
-  test('[CLIM2, CLI3] the audit log is listed newest first and fits, and hostile text stays text', async () => {
+  test('[CLIM2, CLI3] the audit log is listed newest first and fits the terminal, and hostile text stays text', async () => {
     await cli(['members', 'add', 'ann', '--name', 'x\u001b[2J\u202e']);
     await cli(['keys', 'revoke', 'x\u001b[2J\u202e']);
     await cli(['keys', 'create', 'ann', '--name', `${'word '.repeat(30)}\u001b[2J`]);

@@ -20,7 +20,9 @@ const tableOf = (all: readonly SecretInfo[], { out, now }: Context): readonly st
   return layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
 };
 
-/** A value is never an argument, because other users can see arguments and shells record them. */
+/**
+ * Reads the value of a secret. It is never an argument, because other users can see arguments and shells record them.
+ */
 const valueFrom = async ({ hiddenLine, stdin }: Context, name: string): Promise<string> => {
   const typed = hiddenLine ? await hiddenLine(`the value of ${name}: `) : await readText(stdin());
   const value = typed?.replace(/\r?\n$/, '');

@@ -80,13 +80,13 @@ test('[CLIM3] webhooks can be changed, disabled, enabled and rotated, and delive
   }
 });
 
-test('[CLIM3, HOOK8] an address that webhooks must not use is a wrong call', async () => {
+test('[CLIM3, HOOK8] a forbidden webhook address is reported as a wrong call', async () => {
   const { call } = commandLine(false);
   expect((await call('webhooks', 'add', 'http://127.0.0.1:1/')).code).toBe(2);
   expect((await call('webhooks', 'add', 'https://example.org/', '--event', 'run.began')).code).toBe(2);
 });
 
-test('[CLI21] a terminal shows deliveries by the end of their ids, which names them, and a pipe shows whole ids', async () => {
+test('[CLI21] a terminal shows only the end of delivery ids, which commands accept, and a pipe shows whole ids', async () => {
   const { callIn, json } = commandLine();
   const receiver = await startReceiver();
   const { webhook } = await json('webhooks', 'add', receiver.url);

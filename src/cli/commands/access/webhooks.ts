@@ -54,7 +54,10 @@ const lastOf = ({ attempts }: Delivery): string => {
   return last === undefined ? '' : (last.error ?? `answered ${last.status}`);
 };
 
-/** End of a delivery id by which people can name it; the whole id would fill the line. */
+/**
+ * Number of characters shown from the end of a delivery id. Commands accept this part; the whole id would fill the
+ * line.
+ */
 const endOfDelivery = 16;
 
 const deliveryTable = (deliveries: readonly Delivery[], context: Context): readonly string[] => {

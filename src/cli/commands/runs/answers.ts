@@ -27,7 +27,10 @@ const findApproval = (context: Context, named: string): Promise<ApprovalId> =>
     named,
   );
 
-/** Ids of calls come from models. Finds the open question by a unique beginning or end of its id. */
+/**
+ * Finds an open question by a unique prefix or suffix of its call id. Call ids are chosen by models, so they have no
+ * fixed form.
+ */
 const findQuestion = async (session: Session, named: string): Promise<string> => {
   const { questions } = (await readRuns(session)).view;
   const fitting = questions.filter(({ callId }) => callId.startsWith(named) || callId.endsWith(named));

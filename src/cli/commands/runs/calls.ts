@@ -46,7 +46,7 @@ const runKind = {
   listing: 'perdure calls --json',
 } as const;
 
-/** Finds a run by the beginning or end of its id, among the runs of the newest calls. */
+/** Finds a run by a prefix or suffix of its id, among the runs of the newest calls. */
 const findRun = (source: Pick<Sessions, 'toolCalls'>, named: string): Promise<RunId> =>
   findId(
     {

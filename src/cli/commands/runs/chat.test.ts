@@ -24,7 +24,7 @@ test.each([[[]], [['', ' ']]])('[CLIR21] a chat whose input is only %j opens no 
   expect(misspelt).toMatchObject({ code: 2, err: expect.stringContaining('did you mean demo?') });
 });
 
-test('[CLIR7] a chat begins with three lines: session and agent, how to get help, and that a script answers', async () => {
+test('[CLIR7] a chat begins with three lines: session and agent, how to get help, and a note that a script answers instead of a model', async () => {
   const database = newMemoryDatabase();
   const { err } = await callCliOn(database, ['chat'], piped('hello'));
   const [first, second, third] = err.split('\n');

@@ -8,7 +8,10 @@ import { wrongCall } from '../../parse/wrong-call.ts';
 import { newSessionOptions, openerOfNew, sessionFor } from '../../runs/new-session.ts';
 import type { Person } from '../../runs/person.ts';
 
-/** Reads the first line in advance. Undefined when there is none, or when the wait is interrupted. */
+/**
+ * Waits for the first line and returns a person whose next line it is. Returns undefined when the input ends or the
+ * wait is interrupted.
+ */
 const beginning = async (person: Person, onInterrupt: Context['onInterrupt']): Promise<Person | undefined> => {
   const { promise: interrupted, resolve } = Promise.withResolvers<undefined>();
   const stopListening = onInterrupt(() => resolve(undefined));
@@ -50,7 +53,7 @@ export const chat = defineCommand({
   ): Promise<Ending | undefined> => {
     if (named !== undefined) refuseText(context, named, `type it in \`${context.commandText('chat')}\``);
     const given = { agent, title, from, git, ref, cwd };
-    // A script may have no input, and then no session should be opened.
+    // The input of a script may be empty, and then no session should be opened.
     const mayBeSilent = named === undefined && (context.json || context.hiddenLine === undefined);
     const session = mayBeSilent ? undefined : await sessionFor(context, named, given);
     const open = session ? async () => session : await openerOfNew(context, given);

@@ -61,7 +61,7 @@ test('[CLIR13] usage shows what a session has used, and its limits if it has any
   });
 });
 
-test('[CLIR13] without a session it lists the sessions that changed last, with their total', async () => {
+test('[CLIR13] usage without a session lists the sessions that changed last, with their total', async () => {
   const { cli, priced, unpriced, unused } = await start();
   const pipe = Number.POSITIVE_INFINITY;
   const { out, err } = await cli(['usage'], pipe);
@@ -88,7 +88,7 @@ test('[CLIR13] without a session it lists the sessions that changed last, with t
   expect((await cli(['usage', '--status', 'archived'])).out).toBe('no session is archived\n');
 });
 
-test('[CLIR13, CLI14] it fits 40 columns and keeps the tokens there', async () => {
+test('[CLIR13, CLI14] usage fits a terminal of 40 columns and still shows the tokens', async () => {
   const { cli, priced } = await start();
   for (const argv of [['usage'], ['usage', priced], ['show', priced]]) {
     const { out } = await cli(argv, 40);

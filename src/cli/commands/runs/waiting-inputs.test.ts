@@ -5,7 +5,7 @@ import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
 
-/** A session with one answered turn, without a worker for further inputs. */
+/** A session with one answered turn, and no worker that would execute further inputs. */
 const start = async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
@@ -22,7 +22,7 @@ const start = async () => {
   return { runtime, session, id: session.id, database, call, json };
 };
 
-test('[CLIR12] show counts the waiting inputs, also behind a waiting run and during a pause', async () => {
+test('[CLIR12] show counts the waiting inputs, even while a run waits or the session is paused', async () => {
   const { runtime, session, id, call, json } = await start();
   expect((await call('show', id)).out).not.toContain('input');
   expect(await json('show', id)).toMatchObject({ waitingInputs: 0 });
@@ -59,7 +59,7 @@ test('[CLIR5] a retried turn continues in the background', async () => {
   expect(await session.inputs()).toHaveLength(1);
 });
 
-test('[CLIR12] fork reports how many inputs at its point still wait in the parent', async () => {
+test('[CLIR12] fork reports how many inputs that were waiting at its point still wait in the parent', async () => {
   const { runtime, session, id, call, json } = await start();
   expect(await call('fork', id)).toMatchObject({ err: '' });
   // The input of turn 1 waited at the end of turn 0, and has been answered since.

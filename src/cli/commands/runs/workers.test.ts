@@ -27,7 +27,7 @@ const headOf = async (info: WorkerInfo) => {
   return out.split('\n')[0]!.split(/ +/);
 };
 
-test('[CLI6, WORKER2] machine and process of a worker are shown where known, and leave no empty column elsewhere', async () => {
+test('[CLI6, WORKER2] machine and process of a worker are shown if they are known, and otherwise their columns are left out', async () => {
   const without = ['WORKER', 'STATUS', 'BUSY', 'SEEN', 'UP', 'AGENTS'];
   expect(await headOf(worker)).toEqual(without);
   expect(await headOf({ ...worker, machine: 'box', process: 7 })).toEqual([

@@ -12,7 +12,7 @@ const newFolder = (): string => {
   return folder;
 };
 
-test('[ST10, CLI6] backup creates a store of its own and reports its file and size', async () => {
+test('[ST10, CLI6] backup creates a complete, separate store and reports its file and size', async () => {
   const folder = newFolder();
   const [store, copy] = [join(folder, 'perdure.db'), join(folder, 'copy.db')];
   const id = (await callCli(['open', '--store', `sqlite:${store}`], { columns })).out.trim();

@@ -15,7 +15,9 @@ async function* bytesOf(file: string, handle: FileHandle): AsyncGenerator<Uint8A
   }
 }
 
-/** Opened before the store, so that a missing file does not create a store. */
+/**
+ * Opens the file to import. This happens before the store is opened, so that a missing file does not create a store.
+ */
 const openFile = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
   const handle = await open(file).catch((error: unknown) => {
     throw fileError(error, 'read', file);
@@ -23,7 +25,10 @@ const openFile = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
   return bytesOf(file, handle);
 };
 
-/** Checked before the store is opened, so that a damaged bundle does not create a store. */
+/**
+ * Imports a bundle. The whole bundle is checked before the store is opened, so that a damaged bundle does not create
+ * a store.
+ */
 const importChecked = async ({ sessions }: Context, source: AsyncIterable<Uint8Array>) => {
   const { checkBundle } = await import('../../../core/bundles/import-bundle.ts');
   const kept = await checkBundle(source);

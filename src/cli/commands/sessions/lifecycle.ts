@@ -5,11 +5,11 @@ import { type Command, defineCommand, type Options, text } from '../../parse/com
 
 interface Transition {
   readonly summary: string;
-  /** Example of a reason, for transitions that take one. */
+  /** Example of a reason, for transitions that accept one. */
   readonly reason?: string;
-  /** Whether waiting runs may continue after it. */
+  /** Set if waiting runs may continue after the transition. */
   readonly letsRun?: true;
-  /** Statuses among which `-` looks for the most recent session. */
+  /** Only sessions with these statuses are candidates for `-`, the most recent session. */
   readonly lastOf?: readonly Status[];
   readonly apply: (session: Session, about: { reason?: string }) => Promise<void>;
 }

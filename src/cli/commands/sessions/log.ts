@@ -22,14 +22,17 @@ const eventOptions = {
 const eventsOnly = ['after', 'at', 'follow'] as const;
 
 const maxGist = 200;
-/** Upper bound of characters per column: an emoji of two columns can consist of a dozen. */
+/**
+ * Upper bound of characters per column of the terminal: an emoji that is two columns wide can consist of a dozen
+ * characters.
+ */
 const charsOfColumn = 16;
 const leastForActor = 70;
 const leastForTime = 60;
 const typeWidth = Math.max(...Object.keys(eventDefinitions).map(({ length }) => length));
-/** Fits the names of the built-in agent and its tools. */
+/** Wide enough for the names of the built-in agent and its tools. */
 const actorWidth = 14;
-/** Enough to distinguish all types. */
+/** Wide enough to distinguish all event types. */
 const leastForType = 14;
 const enoughForGist = 16;
 
@@ -39,7 +42,7 @@ const typeCell = (type: string, room: number): string => {
   return truncate(type, width).padEnd(width);
 };
 
-/** A terminal gets the time of day, with a heading for each day; a pipe gets the full time. */
+/** One event as a line. A terminal shows the time of day, with a heading for each day; a pipe gets the full time. */
 const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal): string => {
   const { seq, at, turn, type, actor } = event;
   const isNarrow = columns < leastForTime;
@@ -54,7 +57,7 @@ const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal
   return `${style('dim', place)}  ${kind}  ${style('dim', who)}${gist}`.trimEnd();
 };
 
-/** Written before the first event, because with --follow there is no last one. */
+/** Note on the omitted columns. It is written before the first event, because with --follow there is no last event. */
 const leftOutNote = ({ columns, style }: Terminal): string => {
   const left = [...(columns < leastForTime ? ['time'] : []), ...(columns < leastForActor ? ['actor'] : [])];
   return left.length > 0 ? `${style('dim', `left out: ${left.join(', ')}; see --json`)}\n` : '';

@@ -26,7 +26,7 @@ const start = async () => {
   return { runtime, cli, archived, ids };
 };
 
-test('[CLI15] ls shows what runs wait for, in a column that appears only when one waits', async () => {
+test('[CLI15] ls shows what runs wait for, in a column that appears only if some run waits', async () => {
   const { runtime, cli } = await start();
   const plain = await runtime.sessions.open({ title: 'Plain' });
   expect((await cli(['ls'])).out).not.toContain('WAITS FOR');
@@ -66,7 +66,7 @@ test('[CLI15] archived sessions are listed with --all or by status, and ls says 
   expect((await cli(['ls'])).err).toMatch(/^more than 100 archived sessions are not shown/);
 });
 
-test('[CLI15, CLI7] archived sessions take no place on a page, but can be found, verified and completed', async () => {
+test('[CLI15, CLI7] archived sessions do not use up the page size of ls, but can be named, verified and offered as completions', async () => {
   const { runtime, cli, archived, ids } = await start();
   const { id: first } = await runtime.sessions.open();
   const { id: away } = await archived('Away');

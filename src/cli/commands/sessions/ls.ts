@@ -14,7 +14,7 @@ const pageSize = 1000;
 
 const waitsFor: Column = { title: 'WAITS FOR' };
 
-/** Without a waiting run, the column is left out. */
+/** Columns of the listing. The column for what a run waits for is left out if no run waits. */
 const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
   { title: 'SESSION', shortens: 3 },
   { title: 'STATUS' },
@@ -52,8 +52,8 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
 const maxCounted = 100;
 
 /**
- * Note on omitted archived sessions. A listing that reached its end has walked all sessions, so this query costs no
- * more.
+ * Note on archived sessions that the listing left out. A listing that reached its end has read all sessions, so this
+ * query costs no more.
  */
 const archivedText = async (sessions: Sessions): Promise<string | undefined> => {
   const { sessions: archived, cursor } = await sessions.list({ status: 'archived', limit: maxCounted });

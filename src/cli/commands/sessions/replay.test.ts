@@ -25,7 +25,7 @@ const start = async (asked: string) => {
   return { id: session.id, cli, seqBefore };
 };
 
-test('[CLIR9] a turn replayed by the same agent departs nowhere, and the session is unchanged', async () => {
+test('[CLIR9] a turn replayed by the same agent has no departure from its recording, and the session is unchanged', async () => {
   const { id, cli, seqBefore } = await start('hello');
   expect(await cli('replay', id, '1')).toMatchObject({
     code: 0,
@@ -52,7 +52,7 @@ test('[CLIR9] a cancelled turn is compared up to its cancellation', async () => 
   expect(JSON.parse((await cli('replay', id, '1', '--json')).out)).toMatchObject({ departures: [], upTo: 'cancelled' });
 });
 
-test('[CLI20, CLIR9] a replay does not become the most recent session, and can be inspected', async () => {
+test('[CLI20, CLIR9] the session that a replay creates can be inspected, but `-` does not select it', async () => {
   const { id, cli } = await start('hello');
   const json = async (...argv: readonly string[]) => JSON.parse((await cli(...argv, '--json')).out);
   const { session } = await json('replay', '-', '1');
@@ -63,7 +63,7 @@ test('[CLI20, CLIR9] a replay does not become the most recent session, and can b
   expect((await cli('append', '-', 'go on')).out).toContain(id);
 });
 
-test('[CLIR9] with another model it shows the departures on lines that fit, and exits with 1', async () => {
+test('[CLIR9] a replay with another model shows the departures on lines that fit the terminal, and exits with 1', async () => {
   const { id, cli } = await start('hello');
   const { code, out } = await cli('replay', id, '1', '--model', 'scripted/demo');
   expect(code).toBe(1);

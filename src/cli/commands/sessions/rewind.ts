@@ -4,7 +4,7 @@ import { parsePoint } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { count } from '../../render/quantity.ts';
 
-/** Suffix for the answer of a rewind or retry; empty when no input was waiting. */
+/** Text about cancelled inputs, appended to the answer of a rewind or retry. Empty when no input was waiting. */
 export const cancelledInputs = ({ length }: readonly unknown[]): string =>
   length > 0 ? `; cancelled: ${count(length, 'waiting input')}` : '';
 

@@ -18,7 +18,7 @@ import { printableJson, printableLine } from '../../terminal/printable.ts';
 interface Shown {
   readonly summary: SessionSummary;
   readonly waitingInputs: number;
-  /** Absent for a key without the area `usage`. */
+  /** Absent if the key lacks the area `usage`. */
   readonly usage?: SessionUsage | undefined;
 }
 

@@ -14,7 +14,7 @@ import type { Style } from '../../terminal/terminal.ts';
 
 type Checked = { readonly session: string } & (
   | Verification
-  /** Its log could not be read at all. */
+  /** Result for a session whose log could not be read at all. */
   | { readonly ok: false; readonly error: { readonly code: ErrorCode; readonly message: string } }
 );
 
@@ -28,7 +28,7 @@ const CheckedView = z.union([
   }),
 ]);
 
-/** Listed by id, because the other order depends on data that is being checked. */
+/** Yields all session ids in order of id, because the usual order depends on data that is being checked. */
 async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   for (let cursor: string | undefined; ; ) {
     const page = await sessions.list({ by: 'id', limit: 1000, ...(cursor && { cursor }) });
@@ -38,7 +38,7 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   }
 }
 
-/** An unreadable session does not prevent the check of the others. */
+/** Checks one session. An unreadable session is returned as a result, so that the others are still checked. */
 const check = async (sessions: Sessions, id: string, quick: boolean): Promise<Checked> => {
   try {
     const session = await sessions.get(id);

@@ -37,8 +37,8 @@ const parsePort = (given: string | undefined): number | undefined => {
 };
 
 /**
- * Checked before the store is opened, so that a server that cannot listen creates none. Without --port, any free port
- * is enough here.
+ * Checks that the server can listen, before the store is opened, so that a failure creates no store. Without --port,
+ * any free port is enough.
  */
 const checkPlace = async ({
   host = '127.0.0.1',

@@ -54,7 +54,7 @@ const begin = async (files: Record<string, string | Uint8Array> = {}) => {
   return session;
 };
 
-/** A person at a terminal who types this line. */
+/** A person at a terminal who types the given line. */
 const saying = (line: string, asked: string[] = []): Pick<World, 'person'> => ({
   person: () => ({
     isTerminal: true,
@@ -133,7 +133,7 @@ test('[FILE38] diffs have the format of git, and the history shows who made a ch
   expect((await cli(['files', 'history', id, 'b'])).out).toMatch(/no changes of/);
 });
 
-test('[FILE38] a copy goes to a new or empty folder only', async () => {
+test('[FILE38] files can only be copied into a new or empty folder', async () => {
   const { id } = await begin({ 'src/a': '1', b: '2' });
   const to = join(folder, 'copy');
   expect(await json('files', 'get', id, '--to', to)).toEqual({ folder: to, files: 2 });
@@ -144,7 +144,7 @@ test('[FILE38] a copy goes to a new or empty folder only', async () => {
   expect(await refused(['files', 'get', id])).toMatchObject({ exit: 2, message: expect.stringMatching(/--to/) });
 });
 
-test('[FILE38] every command refuses hostile paths and shows hostile names as text', async () => {
+test('[FILE38] every command refuses hostile paths and shows control characters in names as plain text', async () => {
   const name = 'a\u001b[2J\u202e\n.txt';
   const { id } = await begin({ [name]: 'x\u001b[31m\n', 'deep/file': '1' });
   for (const argv of [['ls'], ['cat', name], ['history', name], ['diff', '0'], ['restore', 'seq:1', '--dry-run']]) {
@@ -169,7 +169,7 @@ test('[FILE38] every command refuses hostile paths and shows hostile names as te
   expect(existsSync(to)).toBe(false);
 });
 
-test('[FILE38, FILE53] a restore shows its changes, and asks the person first when it changes their own folder', async () => {
+test('[FILE38, FILE53] a restore shows its changes, and asks for confirmation before it changes the own folder of a person', async () => {
   const session = await begin({ a: '1' });
   const { seq } = await session.summary();
   await session.files.write('a', '2');
@@ -210,7 +210,7 @@ test('[FILE38, FILE53] a restore shows its changes, and asks the person first wh
   expect(await mine()).toBe('1');
 });
 
-test('[FILE38, FILE20] files that were set aside can be listed, read and copied by the seq of their event', async () => {
+test('[FILE38, FILE20] files that a restore set aside can be listed, read and copied by the seq of their event', async () => {
   const own = join(folder, 'own');
   mkdirSync(own);
   const session = await runtime.sessions.open({ files: { cwd: own } });

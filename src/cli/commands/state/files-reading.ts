@@ -74,7 +74,10 @@ const lineStyles: readonly (readonly [RegExp, Style])[] = [
 
 const continued = '↳ ';
 
-/** Marks continuation lines, so that none looks like another line of the patch. */
+/**
+ * Splits a line that is too long. Continuations are marked, so that none can be mistaken for another line of the
+ * patch.
+ */
 const piecesOf = (line: string, columns: number): readonly string[] =>
   displayWidth(line) <= columns
     ? [line]
@@ -89,7 +92,7 @@ const diffLines = ({ unified, files }: FilesDiff, out: Terminal): readonly strin
   });
 };
 
-/** A pipe gets the exact patch, which `git apply` accepts. */
+/** Writes a diff. A pipe gets the exact patch, which `git apply` accepts. */
 const writeDiff = async (context: Context, diff: FilesDiff): Promise<void> => {
   if (context.json || context.out.isTerminal) return context.answer(diff, () => diffLines(diff, context.out));
   await context.out.write(diff.unified);

@@ -95,7 +95,7 @@ const changeLines = ({ changes }: RestoredFiles, out: Terminal): readonly string
   ];
 };
 
-/** Asks the person before changing their own folder. */
+/** Whether a restore may proceed. Asks the person before it changes their own folder. */
 const isAllowed = async (context: Context, plan: RestoredFiles, isSure: boolean): Promise<boolean> => {
   if (!plan.boundTo || isSure) return true;
   const { path, machine } = plan.boundTo;

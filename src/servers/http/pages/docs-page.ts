@@ -31,7 +31,7 @@ const typeOf = (schema: unknown): string => {
 
 const asJson = (value: unknown): string => `<pre>${escapeHtml(JSON.stringify(value, null, 2))}</pre>`;
 
-/** Links to a named schema, which stands at the end of the page. */
+/** Links to a named schema, which is shown at the end of the page. */
 const schemaOf = (schema: unknown): string => {
   const { $ref } = schema as { $ref?: string };
   return $ref ? `<p><a href="#schema-${typeOf(schema)}">${typeOf(schema)}</a></p>` : asJson(schema);
@@ -42,7 +42,7 @@ const contentOf = (content: Readonly<Record<string, { readonly schema: unknown }
     .map(([media, { schema }]) => `<p><code>${escapeHtml(media)}</code></p>${schemaOf(schema)}`)
     .join('');
 
-/** Says who may call it; `x-perdure-whom` says more than the role where the role alone does not decide. */
+/** Says who may call an operation. `x-perdure-whom` is used where the role alone does not decide. */
 const needs = (operation: Operation): string =>
   operation['x-perdure-whom']
     ? `needs ${operation['x-perdure-whom']}`

@@ -8,7 +8,7 @@ export interface Home {
   readonly address: string;
 }
 
-/** Says what runs here and links to the other pages. */
+/** Home page: says which agents and store this server has, and links to the other pages. */
 export const homePage = ({ version, store, agents, worksHere, address }: Home): Response => {
   const facts = [
     ['version', version],

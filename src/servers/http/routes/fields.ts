@@ -10,7 +10,7 @@ export const inRun = { run: RunId };
 export const ofApproval = { approval: ApprovalId };
 export const ofCall = { call: ToolCallId };
 
-/** Query parameters, which arrive as strings. */
+/** A number in a query, where parameters are strings. */
 const digits = z.string().regex(/^\d{1,15}$/, { error: 'expected a whole number' });
 export const Whole = digits.transform(Number).meta({ type: 'integer', minimum: 0 });
 export const Positive = digits

@@ -21,7 +21,7 @@ import { defineSessionRoute } from './session-route.ts';
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const where = { ...atPoint, setAside: Positive.optional() };
 
-/** Always an attachment, never a page: a session's files may be hostile. */
+/** Serves a file as an attachment, so that no browser shows it as a page: a session's files may be hostile. */
 const download = (content: Uint8Array, name: string, mediaType = 'application/octet-stream'): Response =>
   new Response(content as Uint8Array<ArrayBuffer>, {
     headers: {

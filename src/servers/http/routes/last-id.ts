@@ -1,6 +1,6 @@
 import { PerdureError } from '../../../schema/error.ts';
 
-/** Id of the last frame that a reconnecting reader received. */
+/** Id of the last frame that a reconnecting reader received, from the header `last-event-id`. */
 export const lastId = (headers: Headers): number | undefined => {
   const last = headers.get('last-event-id');
   if (last === null || last === '') return undefined;

@@ -116,7 +116,7 @@ export const lifecycleRoutes = [
     summary: 'Replays a turn on a fork against the recording, and reports where it departs',
     body: z.strictObject({
       turn: z.int().positive(),
-      /** Instead of the agent that the session is bound to. */
+      /** Used instead of the agent that the session is bound to. */
       agent: z.strictObject({ name: Text.max(100), version: z.int().positive().optional() }).optional(),
       /** A model such as `anthropic/…`, called instead of using the recorded answers. */
       model: Text.max(200).optional(),

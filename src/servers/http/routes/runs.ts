@@ -21,7 +21,7 @@ const content = z.union([Text, listOf(UserPart, someParts)], {
   error: ({ input }) =>
     typeof input === 'string' || Array.isArray(input) ? undefined : 'expected text, or a list of parts',
 });
-/** Fits the largest payload of a log and the JSON around it. */
+/** Enough for the largest payload of an event and the JSON around it. */
 const maxBytes = maxPayloadBytes + 1024 * 1024;
 
 async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
@@ -34,7 +34,7 @@ async function* partFrames(parts: AsyncIterable<RunPart>): AsyncGenerator<Frame,
   }
 }
 
-/** The last frame says that the run is over. A stream without it was cut off. */
+/** Adds a last frame that says that the run has ended. A client recognizes a stream without it as cut off. */
 async function* untilOver(
   run: Run,
   frames: AsyncIterable<Frame>,
@@ -45,7 +45,7 @@ async function* untilOver(
   if (!signal.aborted && hasEnded(await run.status())) yield { event: last, data: {} };
 }
 
-/** Where a reader resumes. An event that does not exist is refused before the stream begins. */
+/** Position after which a reader resumes. A position after the newest event is refused before the stream begins. */
 const cursorOf = async (session: Session, headers: Headers, query: { readonly after?: number | undefined }) => {
   const after = lastId(headers) ?? query.after;
   if (after) refuseBeyond({ session: session.id }, after, await session.summary());
@@ -54,7 +54,7 @@ const cursorOf = async (session: Session, headers: Headers, query: { readonly af
 
 const wantsStream = (headers: Headers): boolean => (headers.get('accept') ?? '').includes('text/event-stream');
 
-/** Accepts plain text as content and a missing id; the library validates the rest. */
+/** A message whose content may be plain text and whose id may be missing. The library validates the rest. */
 const MessageBody = z.union([Message, z.looseObject({ role: z.enum(['system', 'user', 'assistant', 'tool']) })]);
 
 export const runRoutes = [

@@ -17,7 +17,7 @@ import { defineSessionRoute } from './session-route.ts';
 
 /** Maximum size of a bundle in one request. */
 const maxBundleBytes = 1024 * 1024 * 1024;
-/** Limits after decompression, because all workspaces share this process. */
+/** Limits on a bundle after decompression. They protect the other workspaces that share this process. */
 const bundleLimits = {
   maxBytes: 8 * maxBundleBytes,
   maxTreeBytes: 8 * 1024 * 1024,

@@ -62,7 +62,7 @@ const withTurns = <Query extends Turns>({ lastTurns, fromTurn, toTurn, ...rest }
 });
 
 const tagOf = (text: string): string => `"${text}"`;
-/** ETag of the state that a change was made for, from `if-match`. */
+/** The ETag in `if-match`: that of the state on which the client based its change. */
 const matched = (headers: Headers): string | undefined => {
   const given = headers.get('if-match');
   return given === null || given === '*' ? undefined : given.replace(/^(?:W\/)?"|"$/g, '');

@@ -12,7 +12,7 @@ import { nothing, ofApproval, sessionPage, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-/** The frame id is where a reconnecting reader resumes, so that it misses no hint. */
+/** Yields hints as frames. A reader that reconnects with the id of its last frame misses no hint. */
 async function* hints(
   changes: AsyncIterable<SessionChange>,
   from = Date.now() - clockSkewMs,
