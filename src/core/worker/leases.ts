@@ -8,7 +8,7 @@ export interface Held {
   readonly key: SessionKey;
   /** Aborted when the worker has lost the session, or may have lost it. */
   readonly lost: AbortController;
-  /** When the last successful renewal was sent. The lease lasts for at least `leaseMs` from then. */
+  /** When the last successful renewal was sent. The lease is valid for at least `leaseMs` from then. */
   renewedAt: number;
 }
 
@@ -40,7 +40,7 @@ export class Leases {
     return held;
   }
 
-  /** Returns false if the session was claimed again meanwhile. */
+  /** Removes a session. Returns false if the session was claimed again meanwhile. */
   drop({ key, lost }: Held): boolean {
     const isNewest = this.#held.get(sessionKeyName(key))?.lost === lost;
     if (isNewest) this.#held.delete(sessionKeyName(key));

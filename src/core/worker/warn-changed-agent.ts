@@ -7,7 +7,7 @@ import { changedParts } from '../session/agent-digests.ts';
 
 const warned = new WeakSet<Agent>();
 
-/** Warns once for each agent of the process whose content changed under the same version. */
+/** Warns once for each agent of the process whose definition changed without a new version. */
 export const warnChangedAgent = (
   { onWarning }: WarningAccess,
   key: SessionKey,
