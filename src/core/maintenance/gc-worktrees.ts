@@ -55,7 +55,7 @@ const isNamed = async (scope: LogAccess, key: SessionKey, tree: BlobHash): Promi
   return false;
 };
 
-/** Files that were moved aside are in no snapshot, so they are kept for some time. */
+/** Returns why files that were moved aside must be kept. They are in no snapshot, so they are kept for some time. */
 const asideProblem = async ({ clock }: Pick<WriteAccess, 'clock'>, aside: string): Promise<string | undefined> => {
   const keptSince = clock.now() - asideDays * dayMs;
   for (const name of await namesIn(aside)) {
@@ -65,7 +65,10 @@ const asideProblem = async ({ clock }: Pick<WriteAccess, 'clock'>, aside: string
   return undefined;
 };
 
-/** Reads every file, because a removal must not rely on an earlier scan. */
+/**
+ * Returns why the files of a worktree must be kept. Reads every file, because a removal must not rely on an earlier
+ * scan.
+ */
 const filesProblem = async (
   scope: LogAccess & WorktreeAccess,
   key: SessionKey,
@@ -81,7 +84,7 @@ const filesProblem = async (
   return (await isNamed(scope, key, there.root)) ? undefined : 'it contains files that no snapshot has';
 };
 
-/** Why a home must be kept. Undefined if the log has everything in it. */
+/** Returns why a home must be kept. Returns undefined if everything in it is in the log. */
 const problemWith = async (scope: CollectAccess, key: SessionKey, home: string): Promise<string | undefined> => {
   try {
     return await asWorktreeError(
@@ -97,7 +100,7 @@ const problemWith = async (scope: CollectAccess, key: SessionKey, home: string):
 const isArchived = async ({ store }: LogAccess, key: SessionKey): Promise<boolean> =>
   (await store.head(key))?.summary.status === 'archived';
 
-/** Tolerates concurrent collections, and a session that already works in a new home. */
+/** Moves a home. Tolerates concurrent collections, and a session that already works in a new home. */
 const move = async (from: string, to: string): Promise<'moved' | 'is gone' | 'is taken'> => {
   try {
     await rename(from, to);
@@ -142,7 +145,7 @@ const collectHome = async (
   return settleMoved(scope, key, home);
 };
 
-/** Considers only folders of sessions in this store. */
+/** Removes the worktrees of archived sessions. Considers only folders of sessions in this store. */
 export const collectWorktrees = async (scope: CollectAccess, dryRun: boolean): Promise<readonly OldWorktree[]> => {
   const homes = homesOf(scope.data, scope.workspace);
   const names = new Set(await namesIn(homes));
