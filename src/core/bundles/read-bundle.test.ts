@@ -71,7 +71,7 @@ test.each([
   ['{"end":', '{ "end":'],
   ['}}\n', '}}\r\n'],
   ['"lines":3', '"lines":3.0'],
-])('[BUN3] a plain bundle with %j at its end written as %j is rejected', async (from, to) => {
+])('[BUN3] a plain bundle whose end has %j replaced by %j is rejected', async (from, to) => {
   const text = zstdDecompressSync(await exported()).toString();
   const at = text.lastIndexOf(from);
   expect(at).toBeGreaterThan(0);

@@ -68,7 +68,7 @@ describe('the budget of a context', () => {
   });
 });
 
-test('[CTX2] a result larger than the budget is cut in its turn and in the next, and can be recalled whole', async () => {
+test('[CTX2] a result larger than the budget is cut in its own turn and in the next turn, and can be recalled whole', async () => {
   const session = await open();
   const output = 'z'.repeat(500_000);
   const call = { callId: 'c1', tool: 'cat' } as const;

@@ -107,7 +107,7 @@ describe('folds of sessions', () => {
     const { session, key } = await talk(store, policy, ['begin']);
     const loops = 12;
     for (let point = 1, loop = 0; loop < loops; loop++) {
-      // One append, so that the snapshot is taken at its end and both rewinds come after it.
+      // One append, so that the snapshot is taken at its end and both rewinds follow it.
       await session.append(Array.from({ length: 12 }, () => ({ role: 'user' as const, content: 'more' })));
       await session.rewind({ to: { seq: point } });
       await session.append({ role: 'user', content: 'once more' });
@@ -214,7 +214,7 @@ describe('folds of sessions', () => {
     expect(warnings).toEqual([full]);
   });
 
-  test('[FOLD2] a failure to make a snapshot causes a warning, and the append before it is still acknowledged', async () => {
+  test('[FOLD2] a failure to create a snapshot causes a warning, and the append before it is still acknowledged', async () => {
     const warnings: unknown[] = [];
     const unmakeable = new RangeError('Invalid string length');
     const store: RuntimeStore = {

@@ -52,7 +52,7 @@ export interface Claim {
   readonly sessions?: readonly SessionId[] | undefined;
   /**
    * All sessions that the worker holds. Any other lease in the worker's name was left by a claim whose response was
-   * lost, so that session is free. If absent, no lease in the worker's name counts as free.
+   * lost, so that session is free. If absent, no lease in the worker's name is treated as free.
    */
   readonly held?: readonly SessionKey[] | undefined;
   /** Workers that are known to be dead. Their sessions are free. */

@@ -5,8 +5,8 @@ import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 /**
- * The effect of running a call twice: `none` has no effects, `idempotent` has no further effect under the same
- * idempotency key, and `once` can do harm.
+ * The effect of running a call twice. `none`: the call has no effects. `idempotent`: no further effect under the same
+ * idempotency key. `once`: a second execution can do harm.
  */
 export type Effects = 'none' | 'idempotent' | 'once';
 

@@ -40,9 +40,9 @@ export interface Run<Output = unknown> {
   /** Waits until the run ends, also while the run waits for people in between. Returns the outcome. */
   waitForEnd(options?: z.input<typeof Waiting>): Promise<EndedRun<Output>>;
   /**
-   * Yields what the run shows, part by part, until it ends: pieces of the answer as the model writes it, calls,
-   * results, requests to people, and the end with the result. The stream continues when another worker takes over.
-   * `after` continues after the event of a part. The stream of a run that has ended replays it.
+   * Yields the parts of the run until it ends: pieces of the answer while the model writes it, calls, results,
+   * requests to people, and finally the result. The stream continues when another worker takes over. `after` is the
+   * seq of a part, and the stream continues after that event. For a run that has ended, the stream replays the parts.
    */
   stream(options?: z.input<typeof Following>): AsyncGenerator<RunPart<Output>, void, void>;
   /**

@@ -21,8 +21,8 @@ export interface SendOptions {
   /** Repeating the same input with the same key returns the same run, and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;
   /**
-   * How to treat the input while a run is in progress: it waits in the queue (`queue`, the default), joins the run at
-   * its next step (`steer`), ends the run first (`interrupt`), or is rejected (`reject`).
+   * How to treat the input while a run is in progress. `queue`, the default: the input waits. `steer`: it joins the
+   * run at the run's next step. `interrupt`: the run is cancelled first. `reject`: the input is rejected.
    */
   readonly policy?: InputPolicy | undefined;
   /** The earliest start of the run: a date, or milliseconds since 1970. Later inputs do not wait for it. */

@@ -93,7 +93,7 @@ describe('a bound agent', () => {
 
   test('[STATE5] stores values as they were committed, even if its schema would convert them', async () => {
     const state = z.object({ port: z.coerce.number().default(7), name: z.string().trim().optional() });
-    // @ts-expect-error the schema has a coercion and a default: a program in JavaScript can give it all the same
+    // @ts-expect-error the schema has a coercion and a default: a JavaScript program can still pass it
     const agent: Agent = defineAgent({ name: 'lax', version: 1, state });
     const { session } = await begin(agent);
     expect((await session.state()).own).toEqual({});

@@ -33,7 +33,7 @@ test.each([
   ["a provider's metadata", noted],
   ['the input of a call', called],
   ['the output of a call', result],
-])('[KEY5] %s counts as it was at the append, in the event, the log and the key', async (_, message) => {
+])('[KEY5] %s is used as it was at the append, in the event, the log and the key', async (_, message) => {
   const { session } = await begin();
   await session.append({ role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', tool: 't', input: null }] });
   const given = { v: 1 };

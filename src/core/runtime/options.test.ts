@@ -108,7 +108,7 @@ test('[IN8] a definition with a misspelt field is rejected, and the error names 
 
 test('[IN1] an initial state that does not fit its schema is rejected, at run time and by the compiler', () => {
   const state = z.object({ status: z.enum(['draft', 'placed']) });
-  // @ts-expect-error a status that there is not
+  // @ts-expect-error the schema has no such status
   const wrong = () => defineAgent({ name: 'a', version: 1, state, initial: { status: 'shipped' } });
   expect(wrong).toThrow(expect.objectContaining({ code: 'AGENT_INVALID' }));
   expect(defineAgent({ name: 'a', version: 1, state, initial: { status: 'draft' } }).initial.status).toBe('draft');
@@ -200,7 +200,7 @@ test.each([
   ['invalid snapshots', { snapshots: { everyEvents: 0, everyBytes: 1 } }, 'INVALID_INPUT'],
   ['invalid timing', { timing: { modelBackoffMs: -1 } }, 'INVALID_INPUT'],
   ['a data folder that is not a string', { data: 5 }, 'INVALID_INPUT'],
-])('[IN1] a runtime with %s is rejected before a store is made', async (_, options, code) => {
+])('[IN1] a runtime with %s is rejected before a store is created', async (_, options, code) => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-refused-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   for (const store of [`sqlite:${join(folder, 'made', 'a.db')}`, 'postgres://127.0.0.1:1/none']) {

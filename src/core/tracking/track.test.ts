@@ -127,7 +127,7 @@ test('[TRACK3] a function keeps its name and its properties', async () => {
   expect(await read({ path: 'a' })).toBe('a');
 });
 
-test('[TRACK5] concurrent calls that a loop gives the same id get separate ids', async () => {
+test('[TRACK5] concurrent calls to which a loop assigns the same id get separate ids', async () => {
   const session = await begin();
   const waiting = { slow: Promise.withResolvers<string>(), quick: Promise.withResolvers<string>() };
   const { wait } = session.track({

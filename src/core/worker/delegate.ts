@@ -81,8 +81,8 @@ const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult<
 };
 
 /**
- * Waits until the child continues. Reads the child's status again after the log says that the child waits, because a
- * worker that resumes the child after that notifies the parent (`tellCaller`).
+ * Waits until the child continues. First the log records that the child waits, then the child's status is read again.
+ * A worker that resumes the child later notifies the parent (`notifyCaller`).
  */
 const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => void) | undefined): Promise<void> => {
   for await (const standing of standingsOf(run, asked)) {

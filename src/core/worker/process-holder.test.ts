@@ -24,7 +24,7 @@ test.skipIf(!existsSync('/proc/self/ns/pid'))(
 );
 
 test.skipIf(!existsSync('/proc/self/stat'))(
-  '[RUN19] a dead worker that its parent has not reaped counts as gone (needs /proc)',
+  '[RUN19] a dead worker that its parent has not reaped is treated as dead (needs /proc)',
   async () => {
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60']);
     onTestFinished(() => void parent.kill());

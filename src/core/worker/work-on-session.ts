@@ -43,7 +43,7 @@ export interface Hold {
   waitFor(session: SessionId, leave?: () => void): Disposable;
 }
 
-/** How a worker gives a session back. */
+/** How a worker releases a session. */
 export type Left =
   /** All work up to the seq `doneTo` is done. The session is due again in `inMs`, if set. */
   | { readonly doneTo: number; readonly inMs: number | undefined; readonly hasFiles: boolean }

@@ -94,7 +94,7 @@ export class RunWorker implements Worker {
   readonly #leases: Leases;
   /** The work in progress on each session, until the session is released. */
   readonly #busy = new Map<string, Promise<void>>();
-  /** The sessions that this worker's calls wait for. A waiting caller does not count towards the concurrency. */
+  /** The sessions that this worker's calls wait for. A waiting caller uses none of the concurrency. */
   readonly #waits = new Set<Wait>();
   /** Other workers on this machine. If the process of one of them dies, its sessions are claimed immediately. */
   #neighbours: readonly Holder[] = [];
@@ -152,7 +152,7 @@ export class RunWorker implements Worker {
     this.#isDraining = true;
     this.#nextLook.wake();
     for (const { leave } of this.#waits) leave?.();
-    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that other workers know
+    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // reports the draining
     const late = this.#field.clock.sleep(forMs, { signal: this.#stopping.signal });
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
@@ -399,7 +399,7 @@ export class RunWorker implements Worker {
     if (inMs !== undefined) this.#restFor(inMs);
   }
 
-  /** Pauses after a failure. The worker does not count as idle, because the failed session is due again soon. */
+  /** Pauses after a failure. The worker is not idle, because the failed session is due again soon. */
   #restFor(ms: number): void {
     this.#resting++;
     this.#field.clock.after(ms, () => this.#resting--);

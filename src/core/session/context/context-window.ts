@@ -38,7 +38,7 @@ const endWithin = (units: readonly Unit[], maxTokens: number): readonly Unit[] =
   return units.slice(start);
 };
 
-/** The note about a left-out part. It is omitted if it would take more than a quarter of the room. */
+/** The note about a left-out part. It is omitted if it would need more than a quarter of the room. */
 const noteFor = ({ turn, tokens }: Unit, maxTokens: number): { readonly note?: string; readonly room: number } => {
   const room = maxTokens - tokens;
   const note = `(A part of this turn is left out; recall turn:${turn} for all of it.)`;

@@ -27,7 +27,7 @@ const textsWith = (secrets: readonly Secret[]) =>
     .map((pieces) => pieces.join(''));
 const cases = secretSets.chain((secrets) => fc.tuple(fc.constant(secrets), textsWith(secrets)));
 
-/** A naive implementation that looks for every form at every position. */
+/** A naive implementation that searches for every form at every position. */
 const redactedByHand = (secrets: readonly Secret[], text: string): string => {
   const forms = secrets.flatMap(({ name, value }) => formsOf(value, 8).map((form) => ({ name, form })));
   const found = [...text.split('').keys()].flatMap((at) =>
@@ -66,7 +66,7 @@ describe('a redactor', () => {
     );
   });
 
-  test('[RED2] gives the same result for a streamed text, wherever it is cut', () => {
+  test('[RED2] produces the same result for a streamed text, wherever it is cut', () => {
     fc.assert(
       fc.property(cases, ([secrets, text]) => {
         const redactor = redactorOf(secrets);
