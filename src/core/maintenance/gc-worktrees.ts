@@ -28,7 +28,8 @@ const dayMs = 86_400_000;
  *  home ──▶ home.leaving ──▶ home.gone ──▶ nothing
  *    ◀── holds something else
  *
- * Once a home has been moved, a worker of its session creates a new one. No session uses a home whose name ends in `.gone`.
+ * Once a home has been moved, a worker of its session creates a new one. No session uses a home whose name ends in
+ * `.gone`.
  */
 const leaving = (home: string): string => `${home}.leaving`;
 const gone = (home: string): string => `${home}.gone`;
