@@ -25,16 +25,17 @@ import { parseStore, type StoreAddress, sqliteFileIn } from './stores/parse-stor
 
 export interface RuntimeOptions {
   /**
-   * `sqlite:PATH`, `postgres://…`, or your own store. PERDURE_POOL_SIZE sets the number of PostgreSQL connections. If
-   * the address is a pooler's, PERDURE_LISTEN_URL must name the server itself, because listening needs a direct
-   * connection.
+   * The store: `sqlite:PATH`, `postgres://…`, or your own implementation. PERDURE_POOL_SIZE sets the number of
+   * PostgreSQL connections. If the address is a pooler's, PERDURE_LISTEN_URL must name the server itself, because
+   * LISTEN needs a direct connection.
    */
   readonly store: string | RuntimeStore;
-  /** The agents whose sessions this runtime can work on. */
+  /** The agents whose sessions this runtime can execute. */
   readonly agents?: readonly Agent[];
   /**
-   * Whether the runtime works on runs by itself. If so, it starts a worker for all workspaces at the first input, answer
-   * or wait for a run. True by default if it holds agents. False leaves the runs to `runtime.worker()` or other processes.
+   * Whether the runtime executes runs by itself. If so, it starts a worker for all workspaces at the first input,
+   * answer or wait for a run. True by default if the runtime has agents. False leaves the runs to `runtime.worker()`
+   * or to other processes.
    */
   readonly worker?: boolean;
   /** Providers and models in addition to those in the environment. */
@@ -49,11 +50,11 @@ export interface RuntimeOptions {
    * PERDURE_MASTER_KEY_FILE, else of `master.key` in the data folder.
    */
   readonly masterKey?: string;
-  /** Waiting times, such as the one before a failed model is asked again. */
+  /** Delays, such as the one before a failed model request is retried. */
   readonly timing?: Partial<Timing>;
   /** The source of the current time, so that tests can inject their own. */
   readonly clock?: Clock;
-  /** How often folds are stored, so that opening a session reads a bounded tail. */
+  /** How often folds are stored. Opening a session then reads only the events after the last stored fold. */
   readonly snapshots?: SnapshotPolicy;
   /**
    * Where webhooks may be sent. Default: to public addresses over https. PERDURE_WEBHOOKS_ALLOW_PRIVATE=1 allows other
@@ -66,21 +67,26 @@ export interface RuntimeOptions {
    */
   readonly spans?: Spans;
   /**
-   * Called with the events that this runtime wrote. It must return quickly. An error that it throws becomes a warning.
+   * Called with the events that this runtime has written. The callback must return quickly. An error that it throws
+   * becomes a warning.
    */
   readonly onAppended?: (events: readonly SessionEvent[]) => void;
   /**
-   * Called with problems outside your own calls, such as a fold snapshot that could not be stored. Default: a process
-   * warning.
+   * Called with problems that fail none of your calls, such as a fold snapshot that could not be stored. Default: a
+   * process warning.
    */
   readonly onWarning?: (problem: unknown) => void;
 }
 
 export interface Runtime extends ScopedRuntime, AsyncDisposable {
-  /** Acts as a member of a workspace. Without it, the runtime acts as the admin `local` of the workspace `local`. */
+  /**
+   * Returns the runtime as one member of a workspace uses it. Without `as`, the runtime acts as the admin `local` of
+   * the workspace `local`.
+   */
   as(identity: Identity): ScopedRuntime;
   /**
-   * The member that a key belongs to. Undefined if the key is unknown, revoked or expired, or if its member is gone.
+   * Returns the member that an API key belongs to. Returns undefined if the key is unknown, revoked or expired, or if
+   * its member was removed.
    */
   authenticate(token: string): Promise<Authenticated | undefined>;
   /**
@@ -88,18 +94,18 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
    * `session`, it serves one session of the workspace `local`.
    */
   worker(options?: WorkerOptions): Worker;
-  /** Creates the file with the master key. Fails with CONFLICT if there is a key already. */
+  /** Creates the file with the master key. Fails with CONFLICT if a key exists already. */
   makeMasterKey(): Promise<{ readonly file: string }>;
   /**
-   * Seals the vaults of all workspaces with another master key: the given one (base64 of 32 bytes), or a new one in the
-   * key file. Both keys are needed until it returns. If it was interrupted, call it again.
+   * Seals the vaults of all workspaces with another master key: the given one (base64 of 32 bytes), or a new one in
+   * the key file. Both keys are needed until the call returns. If the call was interrupted, repeat it.
    */
   rotateMasterKey(newKey?: string): Promise<{ readonly workspaces: number }>;
   /** The folder for worktrees on this machine. */
   readonly data: string;
   /** All workspaces of the store. */
   readonly workspaces: Workspaces;
-  /** Whether the store answers. */
+  /** Whether the store responds. */
   isReady(): Promise<boolean>;
   /**
    * Drains the runtime's own worker, stops other workers, waits for calls in progress, and ends followers. It is
@@ -114,7 +120,10 @@ const poolSizeIn = async (text: string | undefined): Promise<number | undefined>
   return checkPoolSize('PERDURE_POOL_SIZE', Number(text), text);
 };
 
-/** Loads an engine on first use, so that a program on SQLite never loads PostgreSQL's. */
+/**
+ * Opens the store. Loads each database driver on first use, so that a program on SQLite never loads the PostgreSQL
+ * driver.
+ */
 const openStore = async (address: StoreAddress, onWarning: (problem: unknown) => void): Promise<RuntimeStore> => {
   if ('file' in address) {
     const { openSqliteStore } = await import('./stores/sqlite/index.ts');
@@ -135,13 +144,15 @@ const storeOf = async (given: unknown, onWarning: (problem: unknown) => void): P
   return 'append' in store ? store : openStore(store, onWarning);
 };
 
-/** Whether the address names a SQLite database with nothing in it. Creates neither the file nor tables. */
+/** Whether the address names a SQLite database that is empty. The check creates neither the file nor tables. */
 export const isBlankStore = async (address: string): Promise<boolean> => {
   const file = sqliteFileIn(address);
   return file !== undefined && (await import('./stores/sqlite/file/is-blank.ts')).isBlank(file);
 };
 
-/** Copies a whole SQLite store into a new file while it is in use. Returns the size in bytes. */
+/**
+ * Copies a whole SQLite store into a new file, also while the store is in use. Returns the size of the copy in bytes.
+ */
 export const backUpStore = async (store: RuntimeOptions['store'], target: string): Promise<number> => {
   const given = parseStore(store);
   if ('file' in given) return (await import('./stores/sqlite/thread/back-up.ts')).backUpSqlite(given.file, target);
@@ -175,7 +186,7 @@ const warn = (problem: unknown): void => {
   process.emitWarning(problem instanceof Error ? problem : new Error(String(problem)));
 };
 
-/** Loads the schemas only if there is a setting to check. */
+/** Checks the settings. Loads the schemas only if there is a setting to check. */
 const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<void> => {
   if (snapshots === undefined && timing === undefined) return;
   (await import('./core/runtime/scopes.ts')).settingsOf({ snapshots, timing });
@@ -183,7 +194,10 @@ const checkSettings = async ({ snapshots, timing }: RuntimeOptions): Promise<voi
 
 const neededNode = 24;
 
-/** An older Node can load this file, but would report syntax errors in the modules loaded next. */
+/**
+ * Rejects an old Node version. Such a version can load this file, but would report syntax errors in the modules loaded
+ * next.
+ */
 const refuseOldNode = (): void => {
   if (Number.parseInt(process.version.slice(1), 10) >= neededNode) return;
   const remedy = `get it from https://nodejs.org or with "npm install --save-dev node@${neededNode}"`;
@@ -193,7 +207,10 @@ const refuseOldNode = (): void => {
   );
 };
 
-/** Runs before anything is opened, so that rejected options create no store. Returns the agents by name and version. */
+/**
+ * Validates the options before anything is opened, so that rejected options create no store. Returns the agents by
+ * name and version.
+ */
 const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string, Agent>> => {
   refuseOldNode();
   const unknown = fieldProblem(options, fields, { models: modelsFields });
@@ -209,14 +226,17 @@ const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string
   return registry;
 };
 
-/** A store that the program opened is closed with the runtime, also if its options are rejected. */
+/**
+ * Closes a store that the program opened and passed in. The runtime owns it, even if the other options are rejected.
+ */
 const closeGiven = async (store: Partial<RuntimeStore> | string | null | undefined): Promise<void> => {
   if (typeof store !== 'string') await store?.close?.();
 };
 
 /**
- * Loading the use cases and their schemas takes longer than opening a database. Both happen at once, and only when
- * needed. Everything of this package is loaded here, because another release may replace its files later.
+ * Opens a runtime. Loading the use cases and their schemas takes longer than opening a database, so both happen at the
+ * same time, and only when needed. All modules of this package are loaded here, because an upgrade may replace their
+ * files later.
  */
 export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => {
   const given = options ?? {};

@@ -1,6 +1,4 @@
-/**
- * Makes `return` abort the current step of a generator. Otherwise `return` would wait until that step ends by itself.
- */
+/** Makes `return` abort the current step of a generator. Otherwise `return` would wait until that step ends. */
 export const abortableGenerator = <T>(
   signal: AbortSignal | undefined,
   generate: (ending: AbortSignal) => AsyncGenerator<T, void, void>,

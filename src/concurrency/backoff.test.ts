@@ -9,7 +9,7 @@ test('a delay doubles with every failure, up to its maximum', () => {
   expect(backoffMs(5000, { firstMs: 0, maxMs: 500 }, () => 1)).toBe(0);
 });
 
-test('jitter takes at most the part of a delay that is not fixed', () => {
+test('jitter shortens a delay by at most the share that is not fixed', () => {
   expect(delays(0, 0.5)).toEqual([50, 100, 200, 250, 250]);
   expect(delays(0.5, 0)).toEqual([50, 100, 200, 250, 250]);
   expect(delays(0.5, 1)).toEqual([100, 200, 400, 500, 500]);

@@ -1,4 +1,4 @@
-/** Evicts the entry that was set longest ago when it is full. */
+/** A map of limited size. When the map is full, it evicts the entry that was set longest ago. */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #maxEntries: number;
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KeyedMutex, Mutex } from './mutex.ts';
 
-/** Work that notes when it begins and ends, and ends when it is released. */
+/** A task that records when it begins and ends. It ends when the test releases it. */
 const watched = () => {
   const notes: string[] = [];
   const work = (name: string) => {
@@ -19,7 +19,7 @@ const watched = () => {
   return { notes, work };
 };
 
-test('a mutex runs work in the order of the calls, and the next one also after a failure', async () => {
+test('a mutex runs tasks in the order of the calls, and continues after a failed task', async () => {
   const { notes, work } = watched();
   const mutex = new Mutex();
   const [first, second] = [work('first'), work('second')];
@@ -33,7 +33,7 @@ test('a mutex runs work in the order of the calls, and the next one also after a
   expect(notes).toEqual(['first begins', 'first ends', 'second begins', 'second ends']);
 });
 
-test('work under different keys runs at once, and settle waits for all of it', async () => {
+test('tasks under different keys run at the same time, and settle waits for all of them', async () => {
   const { notes, work } = watched();
   const mutex = new KeyedMutex<string>();
   const [a, again, b] = [work('a'), work('a again'), work('b')];

@@ -1,4 +1,4 @@
-/** Runs one task after another, in the order of the calls. A failure reaches only its own caller. */
+/** Runs one task after another, in the order of the calls. A failed task rejects only its own caller's promise. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -14,7 +14,7 @@ export class Mutex {
   }
 }
 
-/** A mutex for each key. A key without tasks takes no memory. */
+/** A mutex for each key. A key without tasks uses no memory. */
 export class KeyedMutex<Key> {
   readonly #last = new Map<Key, Promise<unknown>>();
 

@@ -3,7 +3,7 @@ import { pause } from './pause.ts';
 
 const longMs = 2 ** 31 - 1;
 
-test('a pause ends when its signal is aborted, also before it begins, and with its time', async () => {
+test('a pause ends when its time is over or its signal aborts, even if the signal was aborted before', async () => {
   const ending = new AbortController();
   const waiting = pause(longMs, ending);
   ending.abort();

@@ -1,10 +1,10 @@
 export interface PauseOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Whether it keeps the process alive, by default true. */
+  /** Whether the timer keeps the process alive, by default true. */
   readonly keepsAlive?: boolean | undefined;
 }
 
-/** Waits. Resolves at once, and does not reject, when the signal aborts. */
+/** Waits for `ms` milliseconds. When the signal aborts, the promise resolves immediately and does not reject. */
 export const pause = (ms: number, { signal, keepsAlive = true }: PauseOptions = {}): Promise<void> =>
   new Promise((resolve) => {
     const end = (): void => {

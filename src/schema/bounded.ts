@@ -1,15 +1,16 @@
 import { z } from 'zod';
 
-/** Lists and records up to this length report every invalid entry. */
+/** The maximum length of lists and records that report every invalid entry. */
 const shortEntries = 20;
-/** Longer ones report only this many invalid entries. */
+/** The number of invalid entries that longer lists and records report. */
 const reportedEntries = 5;
 
 type LookAhead = Parameters<typeof z.preprocess>[0];
 type Context = Parameters<LookAhead>[1];
 
 /**
- * Returns whether an entry is invalid. Without this, zod reports every one of millions, taking minutes and gigabytes.
+ * Reports the first invalid entries, and returns whether there are any. Without this, zod would report each of
+ * millions of entries, which takes minutes and gigabytes.
  */
 const reportFirstInvalid = (
   entries: Iterable<readonly [place: PropertyKey, schema: z.ZodType, value: unknown]>,
@@ -27,7 +28,10 @@ const reportFirstInvalid = (
   return wrong > 0;
 };
 
-/** `z.preprocess` marks its input as optional. Resetting `optin` keeps the field required. */
+/**
+ * Runs `lookAhead` before the schema. `z.preprocess` marks its input as optional, so resetting `optin` keeps the field
+ * required.
+ */
 const lookingAhead = <Schema extends z.ZodType>(lookAhead: LookAhead, schema: Schema): Schema => {
   const looking = z.preprocess(lookAhead, schema);
   Object.defineProperty(looking._zod, 'optin', { value: undefined });
@@ -41,7 +45,7 @@ export interface ListLimits {
   readonly error?: string;
 }
 
-/** A list that checks its length before any entry, and stops after the first few invalid entries. */
+/** A schema for lists. It checks the length before any entry, and stops after the first few invalid entries. */
 export const listOf = <Entry extends z.ZodType>(entry: Entry, limits: ListLimits = {}) => {
   const { min = 0, max = Number.POSITIVE_INFINITY, error } = limits;
   const ofEntries = z.array(entry, error);
@@ -59,7 +63,7 @@ export const listOf = <Entry extends z.ZodType>(entry: Entry, limits: ListLimits
   return lookingAhead(lookAhead, list);
 };
 
-/** A record that stops checking after the first few invalid entries. */
+/** A schema for records that stops checking after the first few invalid entries. */
 export const bounded = <Schema extends z.ZodRecord>(record: Schema): Schema => {
   const lookAhead: LookAhead = (given, context) => {
     if (typeof given !== 'object' || given === null) return given;

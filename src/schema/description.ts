@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Metadata, Text } from './json.ts';
 
-/** The order in which workers take the sessions of a workspace. */
+/** The priority of a session. Workers claim the sessions of a workspace in this order. */
 export const Priority = z.enum(['low', 'normal', 'high']);
 export type Priority = z.infer<typeof Priority>;
 

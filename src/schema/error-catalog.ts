@@ -6,11 +6,11 @@ export interface ErrorEntry {
   readonly cause: string;
   /** What to do now. */
   readonly remedy: string;
-  /** What `details` of the error holds for programs. */
+  /** The content of the error's field `details`, for programs. */
   readonly details?: string;
 }
 
-/** HTTP and the CLI report an error without a code as `DEFECT`. */
+/** The cause and remedy of every error code. HTTP and the CLI report an error without a code as `DEFECT`. */
 export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = {
   INVALID_INPUT: {
     cause:

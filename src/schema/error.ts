@@ -1,4 +1,4 @@
-/** Every failure that a caller can branch on. The message says what happened and what to do next. */
+/** The codes of all failures that a caller can handle. The message says what happened and what to do next. */
 export const errorCodes = [
   'INVALID_INPUT',
   'PAYLOAD_TOO_LARGE',

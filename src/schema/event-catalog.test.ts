@@ -5,7 +5,7 @@ import { eventCatalog } from './event-catalog.ts';
 const types = Object.keys(eventDefinitions) as EventType[];
 
 describe('the event catalogue', () => {
-  test.each(types)('the example of %s is a valid payload of the newest version', (type) => {
+  test.each(types)('the example of %s is valid under the newest schema of that type', (type) => {
     expect(() => eventDefinitions[type].payload.parse(eventCatalog[type].example)).not.toThrow();
   });
 

@@ -1,6 +1,6 @@
 import type { EventType, PayloadOf } from './event.ts';
 
-/** The keys of every member of a union. `keyof` alone yields only the common ones. */
+/** The keys of every member of a union. `keyof` alone yields only the common keys. */
 type KeysOfUnion<T> = T extends unknown ? keyof T : never;
 
 /** Explains an event type to people who read a log. Only the documentation imports it. */
@@ -8,7 +8,7 @@ export interface EventEntry<T extends EventType> {
   readonly about: string;
   /** A fact is appended at any head. A decision names the head it was decided on. */
   readonly kind: 'fact' | 'decision';
-  /** Who appends it: the run writer that holds or takes the epoch, an outside writer, or either. */
+  /** The writer that appends it: the run writer that holds or takes the epoch, an outside writer, or either. */
   readonly writer: 'run' | 'outside' | 'either';
   readonly fields: { readonly [Field in KeysOfUnion<PayloadOf<T>>]: string };
   /** A payload of the newest version. */

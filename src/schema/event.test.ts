@@ -19,25 +19,25 @@ const noted: EventDefinition = {
 };
 
 describe('event definitions', () => {
-  test('[EV1] a payload of any earlier version is lifted to the newest', () => {
+  test('[EV1] a payload of any earlier version is converted to the newest version', () => {
     const newest = { title: 'a', tags: [] };
     expect(upcastPayload(noted, 'test.noted', 1, { text: 'a' })).toEqual(newest);
     expect(upcastPayload(noted, 'test.noted', 2, { title: 'a' })).toEqual(newest);
     expect(upcastPayload(noted, 'test.noted', 3, newest)).toEqual(newest);
   });
 
-  test('[EV1] lifting does not change its argument', () => {
+  test('[EV1] converting a payload does not change the argument', () => {
     const stored = Object.freeze({ text: 'a' });
     upcastPayload(noted, 'test.noted', 1, stored);
     expect(stored).toEqual({ text: 'a' });
   });
 
-  test('[EV1] a lifted payload must match the newest schema', () => {
+  test('[EV1] a converted payload must match the newest schema', () => {
     expect(() => upcastPayload(noted, 'test.noted', 3, { title: 'a' })).toThrow(z.ZodError);
     expect(() => upcastPayload(noted, 'test.noted', 2, { title: 'a', unknown: 1 })).toThrow(z.ZodError);
   });
 
-  test('[EV2] a newer version fails with EVENT_UNSUPPORTED and says to upgrade', () => {
+  test('[EV2] a payload of a newer version fails with EVENT_UNSUPPORTED and says to upgrade', () => {
     expect(() => upcastPayload(noted, 'test.noted', 4, {})).toThrow(
       expect.objectContaining({
         code: 'EVENT_UNSUPPORTED',

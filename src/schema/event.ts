@@ -10,11 +10,11 @@ import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
 
-/** `payload` is the schema of the newest version. `upcast[n - 1]` lifts a payload from version n to n + 1. */
+/** `payload` is the schema of the newest version. `upcast[n - 1]` converts a payload from version n to n + 1. */
 export interface EventDefinition<Payload = unknown> {
   readonly payload: z.ZodType<Payload>;
   readonly upcast: readonly ((older: unknown) => unknown)[];
-  /** A fast check. When it returns true, the schema would accept the payload unchanged. */
+  /** A fast check of a payload. If it returns true, the schema would accept the payload unchanged. */
   readonly isPlain?: (payload: unknown) => boolean;
 }
 
@@ -32,7 +32,7 @@ export const ArtifactName = Text.regex(/^[\p{L}\p{N}][\p{L}\p{N} ._()@+,=-]{0,19
 });
 const Reason = Text.max(2000).optional();
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
-/** Where a commit came from, when it is not an ordinary change. */
+/** The origin of a commit that is not an ordinary change. */
 const CommitOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('revert'), seq: Seq }),
   z.strictObject({ kind: z.literal('lift'), paths: listOf(Pointer, { min: 1 }) }),
@@ -47,7 +47,7 @@ const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
 const LeftOut = z.strictObject({ count: Count, paths: listOf(Text) });
-/** Where files came from, when neither a tool call nor a person changed them. */
+/** The origin of files that neither a tool call nor a person changed. */
 const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('folder'), path: Text }),
   z.strictObject({ kind: z.literal('git'), repository: Text, commit: Text.max(100) }),
@@ -73,7 +73,10 @@ export const eventDefinitions = {
       calledBy: Caller.optional(),
     }),
   ),
-  /** First event of a fork. It repeats the parent's summary at that point, so that a listing never reads the parent. */
+  /**
+   * The first event of a fork. It repeats the parent's summary at that point, so that a listing never reads the
+   * parent.
+   */
   'session.forked': event(
     z.strictObject({
       parent: SessionId,
@@ -94,7 +97,10 @@ export const eventDefinitions = {
   'session.reopened': event(z.strictObject({})),
   'session.archived': event(z.strictObject({})),
   'session.restored': event(z.strictObject({})),
-  /** Like a fork, it repeats the summary of the point that it goes back to. */
+  /**
+   * Like the first event of a fork, this event repeats the summary at its point, here the point that the session goes
+   * back to.
+   */
   'session.rewound': event(
     z.strictObject({
       to: Seq,
@@ -127,9 +133,12 @@ export const eventDefinitions = {
       /** The delta that undoes this commit. */
       inverse: listOf(StoredOperation),
       provenance: Provenance,
-      /** The provenance of single entries where it differs. The commit's own provenance is the lowest of them. */
+      /**
+       * The provenance of single entries where it differs. The commit's own provenance is the lowest one among its
+       * entries.
+       */
       entryProvenance: bounded(z.record(Pointer, Provenance)).optional(),
-      /** The call that made this change. Absent when the actor made it directly. */
+      /** The tool call that caused this change. Absent when the actor changed the state directly. */
       cause: Cause.optional(),
       inputHash: Hash.optional(),
       outputSummary: Text.max(2000).optional(),
@@ -140,7 +149,7 @@ export const eventDefinitions = {
     }),
   ),
   'tool.called': event(z.strictObject({ ...CallRef, input: Json, inputHash: Hash })),
-  /** Follows a crash, or a failure that the tool declares retryable. */
+  /** The next attempt of a call, after a crash or after a failure that the tool declares retryable. */
   'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),
   'tool.completed': event(
     z.strictObject({
@@ -148,16 +157,16 @@ export const eventDefinitions = {
       output: Json,
       outputHash: Hash,
       durationMs: DurationMs,
-      /** Whether the tool is declared trusted, so that its output counts as verified. */
+      /** Whether the tool is declared trusted, so that its output has the provenance `verified`. */
       trusted: z.boolean(),
-      /** A value that the tool gets back at its next call in this session, such as its working folder. */
+      /** A value that the tool receives at its next call in this session, such as its working folder. */
       keeps: Json.optional(),
     }),
   ),
   'tool.failed': event(
     z.strictObject({ ...CallRef, outcome: ToolOutcome.exclude(['ok']), error: ErrorRecord, durationMs: DurationMs }),
   ),
-  /** An overlay: the events stay in the log, and contexts show the summary instead of them. */
+  /** A compaction is an overlay: the events stay in the log, and contexts show the summary instead of them. */
   'context.compacted': event(
     z.strictObject({
       from: Seq,
@@ -176,7 +185,7 @@ export const eventDefinitions = {
       run: RunId,
       message: Message,
       policy: z.enum(['queue', 'steer', 'interrupt']),
-      /** The earliest time at which its run may begin. */
+      /** The earliest time at which the input's run may begin. */
       notBefore: z.int().positive().optional(),
       from: Requester.optional(),
       /** The turn that this input retries. */
@@ -193,7 +202,7 @@ export const eventDefinitions = {
       reason: Reason,
       /** The time at which the run continues by itself. */
       until: z.int().positive().optional(),
-      /** The child session that waits, when the run waits for its subagent. */
+      /** The child session in which a subagent waits. Present when the run waits for that subagent. */
       session: SessionId.optional(),
     }),
   ),
@@ -207,7 +216,7 @@ export const eventDefinitions = {
       z.strictObject({ status: z.literal('cancelled') }),
     ]),
   ),
-  /** Durable before the request is sent to the model. */
+  /** This event is durable before the request is sent to the model. */
   'model.called': event(
     z.strictObject({
       model: Text.max(200),
@@ -217,7 +226,10 @@ export const eventDefinitions = {
       settings: Json,
       tools: listOf(Text.max(200)),
       instructionsHash: Hash,
-      /** An estimate of the request. `reservedTokens` adds the maximum answer and is held from the budget. */
+      /**
+       * An estimate of the request's size. `reservedTokens` adds the maximum size of the answer and is reserved from
+       * the budget.
+       */
       requestTokens: z.int().nonnegative(),
       reservedTokens: z.int().nonnegative(),
     }),
@@ -231,9 +243,9 @@ export const eventDefinitions = {
       attempt: z.int().positive(),
       failure: z.enum(modelFailures),
       message: Text,
-      /** Absent when the run does not retry. */
+      /** The delay before the next attempt. Absent when the run does not retry. */
       retryInMs: z.int().nonnegative().optional(),
-      /** Present when the provider reported usage despite the failure. */
+      /** The usage of the failed request. Present when the provider reported it. */
       usage: Usage.optional(),
     }),
   ),
@@ -263,14 +275,14 @@ export const eventDefinitions = {
     z.strictObject({ ...CallRef, question: Text.max(10_000), options: listOf(Text.max(500)).optional() }),
   ),
   'question.answered': event(z.strictObject({ callId: Text.max(200), answer: Text.max(100_000) })),
-  /** A subagent works for a call of this session, in a child session of its own. */
+  /** A subagent starts to work for a call of this session, in a separate child session. */
   'child.opened': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
-  /** The child waits or is paused, and so does the call that it works for. */
+  /** The child session waits or is paused. The call that it works for waits too. */
   'child.waiting': event(
     z.strictObject({ callId: Text.max(200), session: SessionId, for: z.enum(waitReasons), reason: Reason }),
   ),
   'child.resumed': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
-  /** The child's usage, which counts against this session too. */
+  /** The child session has ended. Its usage is also charged to this session's budget. */
   'child.ended': event(z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage })),
   /** From this event on, the session's files are this tree. The commit in the same append lists the changes. */
   'files.snapshotted': event(
@@ -284,15 +296,15 @@ export const eventDefinitions = {
       origin: FilesOrigin.optional(),
     }),
   ),
-  /** Changes that lost a conflict and are not in the session's files. `tree` keeps them. */
+  /** Changes that lost a conflict, so they are not in the session's files. `tree` holds these changes. */
   'files.conflicted': event(z.strictObject({ tree: Hash, paths: listOf(Text), conflicts: Count })),
   /** The session works in a person's own folder, in place. */
   'files.bound': event(z.strictObject({ path: Text, machine: Text.max(300) })),
-  /** The agent's command recreated files that snapshots leave out, such as installed packages. */
+  /** The agent's `prepare` command recreated files that snapshots leave out, such as installed packages. */
   'files.prepared': event(
     z.strictObject({ command: Text, exitCode: z.int().nullable(), output: Text, durationMs: DurationMs }),
   ),
-  /** A file or value that is kept by name for people. */
+  /** A file or value that was stored by name for people. */
   'artifact.kept': event(
     z.strictObject({ name: ArtifactName, mediaType: Text.max(200), size: Count, blob: Hash, path: Text.optional() }),
   ),
@@ -316,7 +328,7 @@ export interface EventHeader {
   readonly actor: Actor;
 }
 
-/** One event of the log as readers see it: in its newest version, with a typed payload. */
+/** One event of the log as readers see it: with a typed payload, converted to the newest version of its type. */
 export type SessionEvent<T extends EventType = EventType> = {
   [Type in T]: Omit<EventHeader, 'type'> & {
     readonly workspace: WorkspaceId;
@@ -341,7 +353,7 @@ export type EventDraft<T extends EventType = EventType> = {
 
 export const isEventType = (type: string): type is EventType => Object.hasOwn(eventDefinitions, type);
 export const currentVersion = (type: EventType): number => eventDefinitions[type].upcast.length + 1;
-/** The last moment of the last year with four digits. */
+/** The last millisecond of the year 9999. */
 const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export const eventHeader = z.strictObject({
@@ -359,7 +371,8 @@ export const eventHeader = z.strictObject({
 });
 
 /**
- * Lifts a stored payload of any earlier version to the newest. Takes the definition, so that tests can pass their own.
+ * Converts a stored payload of any earlier version to the newest version. The definition is a parameter, so that tests
+ * can pass their own.
  */
 export const upcastPayload = (
   definition: EventDefinition,

@@ -1,10 +1,10 @@
-/** Returns a hint such as `: did you mean models.providers?`, or nothing if the field belongs nowhere else. */
+/** Returns a hint such as `: did you mean models.providers?`, or an empty text if the field belongs nowhere else. */
 export const deeperText = (field: string, deeper: Readonly<Record<string, object>>): string => {
   const place = Object.keys(deeper).find((each) => Object.hasOwn(deeper[each]!, field));
   return place === undefined ? '' : `: did you mean ${place}.${field}?`;
 };
 
-/** Finds an unknown field without zod, so that a program need not load the schemas at startup. */
+/** Describes the first unknown field, without zod, so that a program need not load the schemas at startup. */
 export const fieldProblem = <Options extends object>(
   given: unknown,
   known: Readonly<Record<keyof Options, true>>,

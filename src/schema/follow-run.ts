@@ -4,7 +4,7 @@ import type { MessageId, RunId } from './ids.ts';
 /** The state of a run, folded from its events since admission. */
 export interface FollowedRun {
   readonly id: RunId;
-  /** The run that answers the input. It is another run if the input joined that one. */
+  /** The run that answers the input. It differs from `id` if the input joined another run. */
   readonly answeredBy: RunId;
   readonly message?: MessageId | undefined;
   readonly end?: PayloadOf<'run.ended'> | undefined;
@@ -32,6 +32,8 @@ export const followRun = (before: FollowedRun, event: SessionEvent): FollowedRun
   }
 };
 
-/** Whether a reader of this run is shown the event. Call it after folding the event. */
+/**
+ * Whether the event belongs to this run, so that a reader of the run receives it. Call this after folding the event.
+ */
 export const isOfRun = ({ id, answeredBy }: FollowedRun, { run, type }: SessionEvent): boolean =>
   run === answeredBy || run === id || type.startsWith('session.');

@@ -5,10 +5,12 @@ const ownPrefixes = { approval: 'approval:', call: 'call:' } as const;
 
 export const IdempotencyKeyText = Text.min(1).max(255);
 
-/** The key of an approval's answer. It makes sure that an approval is answered only once. */
+/** The idempotency key of the answer to an approval. It ensures that an approval is answered only once. */
 export const approvalKey = (approval: ApprovalId): string => `${ownPrefixes.approval}${approval}`;
 
-/** The key of the task that a call gives to its child session. It makes sure that the task is sent only once. */
+/**
+ * The idempotency key of the task that a call sends to its child session. It ensures that the task is sent only once.
+ */
 export const taskKey = (callId: string): string => `${ownPrefixes.call}${callId}`;
 
 /**

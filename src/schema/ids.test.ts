@@ -39,13 +39,13 @@ describe('ids', () => {
     }
   });
 
-  test('[ID1] ids of one process sort in the order they were made', () => {
+  test('[ID1] ids of one process sort in the order they were created', () => {
     const ids = Array.from({ length: 5_000 }, () => newId('ses'));
     expect(ids.toSorted()).toEqual(ids);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('[ID1] ids sort in order also within a millisecond, when the clock steps back, and across kinds', () => {
+  test('[ID1] ids sort by creation also within a millisecond, when the clock steps back, and across kinds', () => {
     const now = Date.now() + 60_000;
     const clock = [...Array(300).fill(now), now - 50_000, now - 1, 0, now, now + 1, now + 1, now - 3, now + 2];
     const ids = clock.map((at, i) => newId(i % 2 ? 'run' : 'ses', at).split('_')[1]!);
@@ -97,7 +97,7 @@ describe('ids', () => {
     }
   });
 
-  test('[IN3] a member is a name or an email address, and always makes a valid actor', () => {
+  test('[IN3] a member is a name or an email address, and always forms a valid actor', () => {
     for (const good of ['ada', 'ada@example.com', 'Ada.L+x_1-2', '7', 'a'.repeat(128)]) {
       const member = MemberId.parse(good);
       expect(Actor.safeParse(memberActor(member)).success, good).toBe(true);

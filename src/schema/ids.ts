@@ -68,7 +68,7 @@ const timeText = (ms: number): string => {
   return text;
 };
 
-/** When an id was made, by the clock of the process that made it. */
+/** When an id was created, by the clock of the process that created it. */
 export const idTime = (id: string): number => {
   const text = id.slice(id.indexOf('_') + 1);
   let ms = 0;
@@ -79,7 +79,7 @@ export const idTime = (id: string): number => {
 let lastMs = -1;
 const randomPart = new Uint8Array(10);
 
-/** Random bytes for many ids, because each call of `getRandomValues` costs the same for few bytes as for many. */
+/** Random bytes for many ids, because a call of `getRandomValues` takes as long for few bytes as for many. */
 const randomPool = new Uint8Array(200 * randomPart.length);
 let poolUsed = randomPool.length;
 
@@ -93,9 +93,9 @@ const drawRandomPart = (): void => {
 };
 
 /**
- * Uses the platform's randomness, and its clock by default, not the ports: ids must differ between all processes on a
- * store, and no decision depends on them. Within one millisecond the random part counts up, so that the ids of one
- * process sort in the order of creation.
+ * Creates an id. Uses the platform's randomness, and by default its clock, instead of the ports. Ids must differ
+ * between all processes on a store, and no decision depends on them. Within one millisecond the random part counts up,
+ * so that the ids of one process sort in the order of creation.
  */
 export const newId = <P extends IdPrefix>(prefix: P, nowMs: number = Date.now()): IdOf[P] => {
   if (nowMs > lastMs) {
@@ -129,8 +129,8 @@ export const MemberId = z
 export type MemberId = z.infer<typeof MemberId>;
 
 /**
- * Who wrote an event: `system`, a kind and a name, or `outside` for changes that the runtime found but did not make.
- * Printable ASCII without spaces, because it is one line of the hashed header.
+ * The writer of an event: `system`, a kind and a name, or `outside` for changes that the runtime found but did not
+ * cause. Printable ASCII without spaces, because an actor is one line of the hashed header.
  */
 export const Actor = z
   .string()

@@ -1,7 +1,10 @@
 /* This file avoids zod, so that the code that uses it starts quickly. */
 const maxDepth = 100;
 
-/** Rejects U+0000, which PostgreSQL cannot store as text, and lone surrogates, which UTF-8 cannot encode. */
+/**
+ * Returns why a text cannot be stored. Rejects U+0000, which PostgreSQL cannot store as text, and lone surrogates,
+ * which UTF-8 cannot encode.
+ */
 export const textProblem = (text: string): string | undefined => {
   if (text.includes('\u0000')) return 'text contains U+0000, which no store can keep: remove it or encode it';
   if (!text.isWellFormed())
@@ -16,7 +19,10 @@ export interface JsonProblem {
 
 const problem = (message: string): JsonProblem => ({ path: [], message });
 
-/** Builds the path while returning from the recursion, so that valid input costs no path. */
+/**
+ * Adds a step to the path of a problem. The path is built while the recursion returns, so that valid input needs no
+ * path.
+ */
 const under = (step: string | number, { path, message }: JsonProblem): JsonProblem => ({
   path: [step, ...path],
   message,
@@ -55,5 +61,8 @@ const problemAt = (value: unknown, depth: number): JsonProblem | undefined => {
   return undefined;
 };
 
-/** Finds the first part of a value that is not JSON, with its path and the reason. */
+/**
+ * Returns the first part of a value that is not JSON, with its path and the reason. Returns undefined if there is
+ * none.
+ */
 export const jsonProblem = (value: unknown): JsonProblem | undefined => problemAt(value, 0);

@@ -75,7 +75,7 @@ describe('JSON and text', () => {
     for (const bad of ['a\u0000', '\ud800', 7, null]) expect(Text.safeParse(bad).success).toBe(false);
   });
 
-  test('[IN1] metadata is a record of JSON that keeps every key or rejects the whole', () => {
+  test('[IN1] metadata keeps every key, or is rejected as a whole', () => {
     const metadata = { plain: 1, 'with space': [true], constructor: 'x' };
     expect(Metadata.parse(metadata)).toEqual(metadata);
     for (const bad of [[], 'x', null, { a: undefined }, { ['k'.repeat(201)]: 1 }, { 'k\u0000': 1 }]) {

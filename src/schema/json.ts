@@ -28,10 +28,10 @@ export const Text = z.string().superRefine((text, context) => {
   if (message) context.addIssue({ code: 'custom', message });
 });
 
-/** Bounded, because metadata is part of the summary, which every append writes. */
+/** The maximum size of metadata. It is limited because metadata is part of the summary, which every append writes. */
 const maxMetadataChars = 16 * 1024;
 
-/** Rejects the key `__proto__`, because `z.record` would silently drop it. */
+/** A record of JSON values. Rejects the key `__proto__`, because `z.record` would silently drop it. */
 export const Metadata = z
   .unknown()
   .superRefine((value, context) => {

@@ -10,7 +10,7 @@ export const KeyInfo = z
     id: KeyId,
     member: MemberId,
     name: Text.min(1).max(200).optional(),
-    /** The effective role is the lower of this one and the member's. */
+    /** The role of the key. The effective role is the lower of this role and the member's role. */
     role: MemberRole,
     /** The areas that the key is limited to. Absent means no limit. */
     areas: z.array(Area).min(1).readonly().optional(),

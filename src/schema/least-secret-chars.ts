@@ -1,4 +1,5 @@
 /**
- * The minimum length of a secret. A shorter value is too likely to be an ordinary word, which redaction would remove.
+ * The minimum length of a secret. A shorter value is likely to occur in ordinary text, which redaction would then
+ * remove.
  */
 export const leastSecretChars = 8;

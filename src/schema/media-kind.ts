@@ -1,4 +1,4 @@
-/** How a model can receive a file: as an image, as a document, as text, or (`other`) not at all. */
+/** How a model can receive a file: as an image, as a document, as text, or not at all (`other`). */
 export type MediaKind = 'image' | 'document' | 'text' | 'other';
 
 const images = /^image\/(png|jpeg|gif|webp)$/;

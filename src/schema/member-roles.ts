@@ -1,4 +1,4 @@
-/** From the lowest to the highest. Each role includes the permissions of the roles before it. */
+/** The roles from the lowest to the highest. Each role includes the permissions of the roles before it. */
 export const memberRoles = ['viewer', 'member', 'approver', 'admin'] as const;
 
 type Role = (typeof memberRoles)[number];

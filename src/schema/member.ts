@@ -6,7 +6,7 @@ import { memberRoles } from './member-roles.ts';
 export const MemberRole = z.enum(memberRoles);
 export type MemberRole = z.infer<typeof MemberRole>;
 
-/** How agents are told about the member they work for. */
+/** The description of a member that agents working for that member receive. */
 export const Profile = z.strictObject({ name: Text.min(1).max(200).optional(), about: Text.max(2000).optional() });
 export type Profile = z.infer<typeof Profile>;
 

@@ -5,7 +5,10 @@ import { Json, Text } from './json.ts';
 
 /** Data that the provider needs back verbatim to resume a turn, such as signed reasoning or encrypted content. */
 const provider = Json.optional();
-/** The id that a model gave its call. Any short text is valid, because loops outside Perdure use their own formats. */
+/**
+ * The id that a model assigned to its tool call. Any short text is valid, because loops outside Perdure use their own
+ * formats.
+ */
 export const ToolCallId = Text.min(1).max(200);
 
 export const toolOutcomes = [
@@ -77,7 +80,9 @@ const AssistantParts = listOf(AssistantPart, { max: maxParts }).superRefine((par
   }
 });
 
-/** One message of a transcript. A tool call is part of an assistant message, its result of a tool message. */
+/**
+ * One message of a transcript. A tool call is part of an assistant message, and its result is part of a tool message.
+ */
 export const Message = z
   .discriminatedUnion(
     'role',

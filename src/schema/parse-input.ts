@@ -6,7 +6,7 @@ type Issue = z.core.$ZodIssue;
 const isTypeMismatch = (issues: readonly Issue[]): boolean =>
   issues.some(({ path, code }) => path.length === 0 && (code === 'invalid_type' || code === 'invalid_value'));
 
-/** Guesses the intended alternative: among those whose type matches, the one with the fewest issues. */
+/** Guesses the intended alternative: the one with the fewest issues, among those whose type matches. */
 const nearest = (alternatives: readonly (readonly Issue[])[]): readonly Issue[] => {
   const sameType = alternatives.filter((issues) => !isTypeMismatch(issues));
   return (sameType.length > 0 ? sameType : alternatives).reduce((best, each) =>
@@ -14,7 +14,7 @@ const nearest = (alternatives: readonly (readonly Issue[])[]): readonly Issue[] 
   );
 };
 
-/** The message of zod for a union that has no message of its own. */
+/** The default message of zod for a union without a message of its own. */
 const defaultUnionMessage = 'Invalid input';
 
 /** Replaces a union's issue by the issues of its nearest alternative, with their paths from the root. */
@@ -25,7 +25,10 @@ const withinUnions = (issue: Issue): readonly Issue[] => {
   return nearest(issue.errors).flatMap((each) => withinUnions({ ...each, path: [...issue.path, ...each.path] }));
 };
 
-/** Bounds the text of an issue, because it can quote field names that are as long as the whole input. */
+/**
+ * The maximum length of an issue's text. It is limited because an issue can quote field names that are as long as the
+ * whole input.
+ */
 const maxChars = 300;
 export const clipped = (text: string): string =>
   text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;

@@ -45,7 +45,7 @@ test('[QRY1] the index prefix is the part of the first two names before the firs
   for (const [pattern, prefix] of prefixes) expect([pattern, indexedPrefix(pattern)]).toEqual([pattern, prefix]);
 });
 
-test('[QRY7] a pattern that is misleading or can match nothing is rejected', () => {
+test('[QRY7] a pattern that is malformed, misleading or unable to match is rejected', () => {
   for (const pattern of ['facts', '/**/status', '/facts/a**', '/facts/***', '/facts/a~2', '/facts/~', '/fact/a', '/']) {
     expect([pattern, PathPattern.safeParse(pattern).success]).toEqual([pattern, false]);
   }

@@ -20,14 +20,17 @@ export type Place = z.input<typeof Place>;
 const point = /^(?:(turn|seq):)?(\d{1,15})$/;
 const attempt = /^(?:turn:)?(\d{1,15})#(\d{1,15})$/;
 
-/** `turn:3` and `3` mean the end of turn 3, `seq:17` means event 17. Returns undefined for any other text. */
+/**
+ * Parses a point: `turn:3` and `3` mean the end of turn 3, and `seq:17` means event 17. Returns undefined for any
+ * other text.
+ */
 export const pointOfText = (text: string): Point | undefined => {
   const [, kind = 'turn', digits] = point.exec(text) ?? [];
   if (digits === undefined) return undefined;
   return kind === 'seq' ? { seq: Number(digits) } : { turn: Number(digits) };
 };
 
-/** `turn:5#2` means the second attempt at turn 5. */
+/** Parses an attempt: `turn:5#2` means the second attempt at turn 5. Returns undefined for any other text. */
 export const attemptOfText = (text: string): z.infer<typeof Attempt> | undefined => {
   const [, turn, which] = attempt.exec(text) ?? [];
   return turn === undefined ? undefined : { turn: Number(turn), attempt: Number(which) };
@@ -45,7 +48,7 @@ const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: 
     })
     .meta({ type: 'string', examples: [example], description: form });
 
-/** A point in the text form of query parameters. */
+/** The schema of a point in the text form of query parameters. */
 export const PointText = parsedBy(
   pointOfText,
   Point,
@@ -60,7 +63,7 @@ const placeOfText = (text: string): unknown => {
   return at === undefined ? { session } : { session, ...pointOfText(at) };
 };
 
-/** A place in the text form of query parameters. */
+/** The schema of a place in the text form of query parameters. */
 export const PlaceText = parsedBy(
   placeOfText,
   Place,

@@ -46,7 +46,8 @@ const repeatsCall = (parts: readonly Fields[]): boolean => {
 
 /**
  * Whether this is certainly a valid message. Opening a session validates many messages, and in a fresh process the
- * schema is many times slower than this check. False means unknown, as for a message with files: ask the schema.
+ * schema is many times slower than this check. False means that only the schema can decide, for example about a
+ * message with files.
  */
 export const isPlainMessage = (value: unknown): boolean => {
   if (!isFields(value) || !hasOnly(value, fields)) return false;

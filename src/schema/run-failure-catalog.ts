@@ -1,7 +1,7 @@
 import type { ErrorCode } from './error.ts';
 import type { ErrorEntry } from './error-catalog.ts';
 
-/** Why a run failed, for failures without an error code. At run time only the CLI and the documentation import it. */
+/** The causes of run failures that have no error code. At run time only the CLI and the documentation import it. */
 export const runFailureCatalog = {
   MODEL_REFUSED: {
     cause:
@@ -63,7 +63,7 @@ export const runFailureCatalog = {
 
 export type RunFailureCode = keyof typeof runFailureCatalog;
 
-/** The error that a failed run ends with. Logs written by other releases can hold other codes. */
+/** The error that a failed run ends with. Logs that other releases wrote can contain other codes. */
 export interface RunFailure {
   readonly code: RunFailureCode | ErrorCode;
   readonly message: string;

@@ -6,9 +6,9 @@ import type { EndedRun } from './run-result.ts';
 
 interface PieceOf<Type> {
   readonly type: Type;
-  /** The id of the message that it will be a part of. */
+  /** The id of the message that this piece will be part of. */
   readonly message: MessageId;
-  /** The number of characters of this type before this piece. */
+  /** The number of characters of this type in the message before this piece. */
   readonly offset: number;
   readonly text: string;
 }
@@ -23,11 +23,11 @@ export interface ProgressPiece {
   readonly text: string;
 }
 
-/** One event of a run. `stream({ after: seq })` continues after it. */
+/** One event of a run. `stream({ after: seq })` continues after this event. */
 export type EventPart<Output = unknown> = { readonly seq: number } & (
   | { readonly type: 'started'; readonly attempt: number }
   | { readonly type: 'message'; readonly message: Extract<Message, { role: 'assistant' }> }
-  /** The answer broke off: drop what was shown of this message. */
+  /** The answer broke off. The reader must discard what was shown of this message. */
   | { readonly type: 'restart'; readonly message: MessageId; readonly reason: string }
   | {
       readonly type: 'tool-call';
@@ -66,7 +66,7 @@ export type EventPart<Output = unknown> = { readonly seq: number } & (
       readonly reason?: string | undefined;
       /** The time at which the run continues by itself. */
       readonly until?: number | undefined;
-      /** The session of a subagent that waits. */
+      /** The session of a subagent that the run waits for. */
       readonly session?: SessionId | undefined;
     }
   | { readonly type: 'paused'; readonly reason?: string | undefined }
@@ -74,5 +74,5 @@ export type EventPart<Output = unknown> = { readonly seq: number } & (
   | { readonly type: 'end'; readonly result: EndedRun<Output> }
 );
 
-/** One item of a run's stream, in the order in which it happens. */
+/** One item of a run's stream, in the order in which the items happen. */
 export type RunPart<Output = unknown> = EventPart<Output> | AnswerPiece | ProgressPiece;

@@ -1,11 +1,11 @@
 import type { RunId, SessionId } from './ids.ts';
 import type { Usage, WaitReason } from './run.ts';
 
-/** The fields of every result. */
+/** The fields of the result of every run. */
 export interface RunFields<Status extends string> {
   /** The id of the run. */
   readonly run: RunId;
-  /** How the run ended, or the state in which it rests. */
+  /** How the run ended, or its status while it waits or is paused. */
   readonly status: Status;
   /** The tokens used so far, and their cost if the price is known. */
   readonly usage: Usage;
@@ -15,23 +15,26 @@ export interface RunFields<Status extends string> {
 export interface RunUnderWay extends RunFields<'running'> {}
 
 export interface SucceededRun<Output = unknown> extends RunFields<'succeeded'> {
-  /** The value that the agent's output schema describes, or text if the agent has none. */
+  /** The value that the agent's output schema describes, or text if the agent has no output schema. */
   readonly output: Output;
 }
 
 export interface FailedRun extends RunFields<'failed'> {
-  /** The code is a RunFailureCode or an ErrorCode, or one from another release. */
+  /** The code is a RunFailureCode or an ErrorCode, or a code from another release. */
   readonly error: { readonly code: string; readonly message: string };
 }
 
 export interface CancelledRun extends RunFields<'cancelled'> {}
 
 export interface WaitingRun extends RunFields<'waiting'> {
-  /** `approval`, `question`, `budget`, `human` (a person holds the session), or `agent` (no worker has its agent). */
+  /**
+   * What the run waits for: `approval`, `question`, `budget`, `human` (a person holds the session), or `agent` (no
+   * worker has the session's agent).
+   */
   readonly waitingFor: Exclude<WaitReason, 'model'>;
-  /** Why it waits, for people. */
+  /** Why the run waits, as text for people. */
   readonly reason?: string | undefined;
-  /** The session of the subagent that waits, if it is not this one. */
+  /** The session of the subagent that waits, if another session than this one waits. */
   readonly waitsIn?: SessionId | undefined;
 }
 

@@ -24,7 +24,7 @@ export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof ru
 export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
 export type Caller = z.infer<typeof Caller>;
 
-/** Why a model gave no answer. `refused` is the provider's judgement of the request itself. */
+/** Why a model returned no answer. `refused` is the provider's judgement of the request itself. */
 export const modelFailures = ['overflow', 'rate-limit', 'unavailable', 'timeout', 'broken-stream', 'refused'] as const;
 export type ModelFailureKind = (typeof modelFailures)[number];
 

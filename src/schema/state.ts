@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { deepFreeze } from './deep-freeze.ts';
 import { Json, Text } from './json.ts';
 
-/** From the least to the most to be relied on. */
+/** The levels of provenance, from the least to the most reliable. */
 export const provenances = ['unverified', 'imported', 'human', 'verified'] as const;
 export const Provenance = z.enum(provenances);
 export type Provenance = z.infer<typeof Provenance>;
@@ -25,7 +25,7 @@ const FileChange = z.strictObject({
   callId: Text.optional(),
   /** For a change without a call: the seq of the preceding event, so that repeated changes of a file stay distinct. */
   after: z.int().positive().optional(),
-  /** Present when the path is a folder with too many changed files to list: their number. */
+  /** Present if the path is a folder with too many changed files to list. The value is the number of those files. */
   files: z.int().positive().optional(),
 });
 /** A file that differs between two snapshots. */
@@ -64,7 +64,7 @@ export const collections = Object.keys(ledgerEntries) as readonly Collection[];
 
 type Ledger = { readonly [C in Collection]: Readonly<Record<string, z.infer<(typeof ledgerEntries)[C]>>> };
 
-/** The agent's own part where its schema is not known. */
+/** The type of the agent's own part of the state if its schema is not known. */
 export type OwnState = Record<string, Json>;
 
 /** The typed state of a session: the ledger, and under `own` the part that its agent defines. */
@@ -93,7 +93,7 @@ export const Pointer = Text.max(maxPointerChars).regex(/^(\/[^/]*)*$/, {
 });
 
 /**
- * An RFC 6902 operation. Stored deltas use `add`, `remove`, `replace` and `test`. Callers may also use `move` and
+ * An RFC 6902 operation. Stored deltas only use `add`, `remove`, `replace` and `test`. Callers may also use `move` and
  * `copy`.
  */
 export const StoredOperation = z

@@ -23,7 +23,7 @@ export const SessionSummary = z.strictObject({
   messages: z.int(),
   /** Set once the session has been rewound. */
   rewound: z.literal(true).optional(),
-  /** What the session's run waits for. */
+  /** What the session's run waits for. Absent if no run waits. */
   waiting: z.enum(waitReasons).optional(),
   createdAt: z.int(),
   updatedAt: z.int(),

@@ -21,7 +21,7 @@ export const Webhook = z
   .meta({ id: 'Webhook' });
 export type Webhook = z.infer<typeof Webhook>;
 
-/** The body of a delivery. It holds ids, types and statuses, never the words of a person, a model or a tool. */
+/** The body of a delivery. It holds ids, types and statuses, never text of a person, a model or a tool. */
 export const WebhookMessage = z.strictObject({
   type: z.enum([...webhookEvents, 'webhook.test']),
   timestamp: z.iso.datetime(),
@@ -59,7 +59,7 @@ export const Delivery = z
     message: WebhookMessage,
     status: z.enum(['pending', 'delivered', 'failed']),
     createdAt: At,
-    /** The number of attempts since the delivery was created or last requested again. */
+    /** The number of attempts since the delivery was created or last sent again on request. */
     tries: z.int().nonnegative(),
     attempts: z.array(DeliveryAttempt),
   })

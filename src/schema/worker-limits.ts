@@ -1,4 +1,6 @@
-/** Limits of a worker's options. Timers overflow at 2^31 ms, and count columns in the database at 2^31. */
+/**
+ * The limits of a worker's options. Timers overflow at 2^31 ms, and the database columns for counts overflow at 2^31.
+ */
 export const workerLimits = {
   concurrency: 1000,
   sessions: 1_000_000,

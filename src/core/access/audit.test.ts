@@ -5,7 +5,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-/** A store that fails after so many writes of records. */
+/** A store that fails after this many writes of records. */
 const openFailing = async (writes: number) => {
   const database = newMemoryDatabase();
   const store = openMemoryStore(database);
@@ -22,14 +22,14 @@ const openFailing = async (writes: number) => {
 };
 
 describe('the audit log', () => {
-  test('[AUD3] a verb that cannot be recorded first is not executed', async () => {
+  test('[AUD3] a verb is not executed if its audit entry cannot be written first', async () => {
     const { runtime, after } = await openFailing(0);
     await expect(runtime.gc()).rejects.toMatchObject({ code: 'STORE_FULL' });
     await expect(runtime.members.add({ id: 'ann' })).rejects.toMatchObject({ code: 'STORE_FULL' });
     expect(await after.members.list()).toEqual([]);
   });
 
-  test('[AUD3] a verb whose outcome cannot be recorded still returns, stays `asked` and causes a warning', async () => {
+  test('[AUD3] a verb whose outcome cannot be recorded still returns, its entry stays `asked`, and a warning is reported', async () => {
     const { runtime, warnings, after } = await openFailing(2);
     expect(await runtime.members.add({ id: 'ann' })).toMatchObject({ id: 'ann' });
     expect(warnings).toMatchObject([{ code: 'STORE_FULL' }]);

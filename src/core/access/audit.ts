@@ -37,8 +37,8 @@ export interface AuditTrailOptions {
 const maxTargetChars = 200;
 
 /**
- * Redacts the target, because a caller may pass a secret or a token instead of a name. Omits it if redaction is
- * impossible.
+ * Returns the redacted target, because a caller may pass a secret or a token instead of a name. Returns undefined if
+ * redaction is impossible.
  */
 const shownTarget = async (secrets: AuditTrailOptions['secrets'], target: string): Promise<string | undefined> => {
   try {

@@ -15,10 +15,16 @@ export interface Authenticated {
   readonly key: KeyInfo;
 }
 
-/** Caches the member of each key, which never changes, so that key and member can be read in parallel. */
+/**
+ * The maximum number of cached key holders. The member of a key never changes, so the cache lets key and member be
+ * read in parallel.
+ */
 const maxHolders = 10_000;
 
-/** Reads the store every time, so that a revoked key stops working at once in every process. */
+/**
+ * Authenticates API keys. Reads the store every time, so that a revoked key stops working immediately in every
+ * process.
+ */
 export const authenticator = (
   records: Records,
   clock: Clock,

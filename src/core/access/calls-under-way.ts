@@ -8,8 +8,8 @@ export class CallsUnderWay {
   }
 
   /**
-   * Counts a call by its result until it settles. Once the runtime closes, new calls are not counted: a caller that
-   * keeps calling would keep the runtime open.
+   * Counts a call as in flight until its result settles. Once the runtime closes, new calls are not counted, because a
+   * caller that keeps calling would keep the runtime open.
    */
   count<T>(result: T): T {
     if (!(result instanceof Promise) || this.#closing.aborted) return result;

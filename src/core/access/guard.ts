@@ -8,19 +8,25 @@ import type { CallsUnderWay } from './calls-under-way.ts';
 /** Requirements of a verb. */
 export interface Permission {
   readonly role: MemberRole;
-  /** A key that is limited to areas must include all of these. Without any, every key is enough. */
+  /**
+   * The areas that a verb needs. A key that is limited to areas must include all of them. If there are none, any key
+   * is sufficient.
+   */
   readonly areas?: readonly Area[] | undefined;
-  /** The members that a rejected caller should ask, if the role alone does not decide. By default any with the role. */
+  /**
+   * The members that a rejected caller should ask, if the role alone does not decide. By default, any member with the
+   * role.
+   */
   readonly whom?: string | undefined;
-  /** Audited whatever its role. A verb that requires more than the role `member` is always audited. */
+  /** Set to audit the verb whatever its role. A verb that requires more than the role `member` is always audited. */
   readonly isAudited?: true | undefined;
-  /** Returns no promise, so that a rejection is thrown synchronously. */
+  /** Set for a method that returns no promise, so that a rejection is thrown synchronously. */
   readonly isDirect?: true | undefined;
 }
 
 export type PermissionTable = Readonly<Record<string, Readonly<Record<string, Permission>>>>;
 
-/** Records the call before the work, and its outcome afterwards. */
+/** Writes an audit entry before the work, and its outcome afterwards. */
 export type Audited = <T>(verb: string, target: string | undefined, work: () => Promise<T>) => Promise<T>;
 
 const forbidden = (verb: string, message: string, details: object): PerdureError =>
@@ -41,17 +47,17 @@ export const refusalOf = (caller: Caller, verb: string, permission: Permission):
 export const isAudited = (permission: Permission): boolean =>
   permission.isAudited === true || isAtLeast(permission.role, 'approver');
 
-/** The target of a verb is its first argument, or the field `id` or `member` of it. */
+/** The target of a verb is its first argument, or the field `id` or `member` of that argument. */
 const targetOf = ([first]: readonly unknown[]): string | undefined => {
   const { id, member } = Object(first) as { readonly id?: unknown; readonly member?: unknown };
   const target = [first, id, member].find((each) => typeof each === 'string');
   return typeof target === 'string' ? target : undefined;
 };
 
-/** Options are never nested deeper than this. Deeper values are not copied, and validation rejects them. */
+/** The maximum nesting that is copied. Valid options are never nested deeper, and validation rejects deeper values. */
 const maxLevels = 8;
 
-/** Excludes objects with behaviour, such as streams, which must not be copied. */
+/** Whether a value is plain data. Objects with behaviour, such as streams, must not be copied. */
 const isPlainData = (arg: unknown): arg is object =>
   typeof arg === 'object' &&
   arg !== null &&
@@ -73,7 +79,7 @@ type Call = (...args: readonly unknown[]) => unknown;
 
 /**
  * Checks the permission, audits the call, and counts it as in flight. Wraps a method only when it is read, because a
- * handle has dozens and most handles live for one call.
+ * handle has dozens of methods and most handles are used for one call.
  */
 export const guardWith = (
   table: PermissionTable,

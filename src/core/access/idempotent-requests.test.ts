@@ -28,7 +28,7 @@ const counted = () => {
   return async () => ({ count: ++count });
 };
 
-test('[HTTP3] a request with a key runs once within a day, and again after it', async () => {
+test('[HTTP3] a request with a key runs once within a day, and can run again after that day', async () => {
   const { scope, time } = await newScope();
   const work = counted();
   expect(await answerOnce(scope, request, work)).toEqual({ count: 1 });
@@ -46,7 +46,7 @@ test('[HTTP3] answers older than a day are removed when another request runs', a
   expect(await scope.records.records(scope.workspace, 'reply', { limit: 10 })).toHaveLength(1);
 });
 
-test('[HTTP18] while the first request is in flight the second gets a conflict, and nothing runs twice', async () => {
+test('[HTTP18] a second request fails with a conflict while the first is in flight, and nothing runs twice', async () => {
   const { scope } = await newScope();
   const begun = Promise.withResolvers<void>();
   const end = Promise.withResolvers<string>();
@@ -69,7 +69,7 @@ test.for([
   await expect(answerOnce(scope, request, counted())).rejects.toMatchObject({ code: 'KEY_IN_USE' });
 });
 
-test('[HTTP3] a rejected request did not run, so its key is free again', async () => {
+test('[HTTP3] a rejected request leaves its key unused', async () => {
   const { scope } = await newScope();
   const refused = new PerdureError('SESSION_NOT_FOUND', 'none');
   await expect(answerOnce(scope, request, () => Promise.reject(refused))).rejects.toBe(refused);
@@ -79,7 +79,7 @@ test('[HTTP3] a rejected request did not run, so its key is free again', async (
 test('[HTTP3] a second request runs when the first was rejected meanwhile', async () => {
   const { scope } = await newScope();
   let isFirst = true;
-  /** The other request wrote the key a moment before, and removes it a moment later. */
+  /** Records in which another request wrote the key a moment before, and removes it a moment later. */
   const beaten: Records = {
     record: (...asked) => scope.records.record(...asked),
     records: (...asked) => scope.records.records(...asked),

@@ -9,12 +9,12 @@ export type OnceScope = Pick<RecordAccess & CallerAccess, 'records' | 'workspace
 
 export interface OnceRequest {
   readonly key: string;
-  /** Names the operation. A repeated key must come with an equal `of` and `body`. */
+  /** Names the operation. A repeated key must have an equal `of` and `body`. */
   readonly of: string;
   readonly body: Json;
 }
 
-/** A stored answer. It is absent while the work is in progress, and if the outcome is unknown. */
+/** A stored answer. The answer is absent while the work is in progress, or if the outcome is unknown. */
 interface Kept {
   readonly bodyHash: string;
   readonly answer?: Json;
@@ -23,7 +23,7 @@ interface Kept {
 const keptForMs = 24 * 3_600_000;
 const removedAtOnce = 20;
 
-/** After these errors it is unknown whether the work was done. */
+/** Whether an error leaves it unknown whether the work was done. */
 const isOpen = (error: unknown): boolean =>
   !isPerdureError(error) || isPerdureError(error, 'STORE_UNAVAILABLE') || isPerdureError(error, 'RUNTIME_CLOSED');
 
@@ -49,7 +49,7 @@ const removeOld = async ({ records, workspace, clock }: OnceScope): Promise<void
   }
 };
 
-/** Does the work once per member and key. A repeated request gets the first answer for a day. */
+/** Executes the work once per member and key. Within a day, a repeated request returns the first answer. */
 export const answerOnce = async <Answer extends Json>(
   scope: OnceScope,
   { key, of, body }: OnceRequest,

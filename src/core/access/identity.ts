@@ -12,7 +12,7 @@ export const ParsedIdentity = z.strictObject({
   areas: z.array(Area).readonly().optional(),
 });
 
-/** A caller, as the program vouches for it or as `authenticate` returns it. The default role is `member`. */
+/** A caller, either named by the program or returned by `authenticate`. The default role is `member`. */
 export interface Identity {
   readonly workspace: string;
   readonly member: string;

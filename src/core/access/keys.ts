@@ -13,10 +13,10 @@ import { findMember, mustFindMember } from './members.ts';
 import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
 
 const KeyRequest = z.strictObject({
-  /** The member of the key, by default the caller. */
+  /** The member that the key belongs to, by default the caller. */
   member: MemberId.optional(),
   name: KeyInfo.shape.name,
-  /** By default the lower of the member's and the caller's role. */
+  /** The role of the key. By default the lower of the member's and the caller's role. */
   role: MemberRole.optional(),
   areas: z.array(Area).min(1).optional(),
   expiresAt: KeyInfo.shape.expiresAt,
@@ -26,18 +26,18 @@ export type KeyRequest = Omit<z.input<typeof KeyRequest>, 'member'> & { readonly
 
 export interface NewKey {
   readonly key: KeyInfo;
-  /** Shown only this once, because only its hash is stored. */
+  /** The token. It is returned only this once, because only its hash is stored. */
   readonly token: string;
 }
 
 export interface Keys {
-  /** Makes an API key. Its token is only in this answer. */
+  /** Creates an API key. Only this result contains the key's token. */
   create(request?: KeyRequest): Promise<NewKey>;
   /** All keys, oldest first, including revoked and expired ones. */
   list(): Promise<readonly KeyInfo[]>;
-  /** Makes a new token under the same id. The old one stops working at once. */
+  /** Creates a new token under the same id. The old token stops working immediately. */
   rotate(id: string): Promise<NewKey>;
-  /** Revokes a key at once, in every process. */
+  /** Revokes a key, which stops working immediately in every process. */
   revoke(id: string): Promise<KeyInfo>;
 }
 
@@ -46,7 +46,7 @@ const keyNotFound = (id: KeyId, what: string): PerdureError =>
     details: { key: id },
   });
 
-/** A caller must not make a key that can do more than the caller. */
+/** Rejects a key with more permissions than the caller has. */
 const refuseWider = (
   { caller }: RecordAccess & CallerAccess,
   { role, areas }: Pick<KeyInfo, 'role' | 'areas'>,
@@ -61,8 +61,8 @@ const refuseWider = (
 };
 
 /**
- * Rejects a role above the member's. It would have no effect now, but would take effect once the member's role is
- * raised.
+ * Rejects a key role above the member's role. Such a role has no effect now, but would take effect if the member's
+ * role were raised.
  */
 const refuseAboveMember = ({ id, role: most }: Member, role: MemberRole): void => {
   if (isAtLeast(most, role)) return;
@@ -70,7 +70,7 @@ const refuseAboveMember = ({ id, role: most }: Member, role: MemberRole): void =
   throw new PerdureError('INVALID_INPUT', message, { details: { member: id, role: most } });
 };
 
-/** Rejects a key that outlives the caller's key, because that would make the caller's expiry meaningless. */
+/** Rejects a key that outlives the caller's key, because the caller could use it to extend its own access. */
 const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_INFINITY }: KeyInfo): void => {
   if (own?.expiresAt === undefined || expiresAt <= own.expiresAt) return;
   const end = new Date(own.expiresAt).toISOString();
@@ -93,7 +93,10 @@ export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
     return { key: StoredKey.parse(found.body), version: found.version };
   };
   const ownKey = async (): Promise<StoredKey | undefined> => caller.key && (await mustFind(caller.key)).key;
-  /** A caller without a key is trusted by the program, and becomes a member with their first key. */
+  /**
+   * Finds or creates the member of a key. A caller without a key is trusted by the program, and becomes a member with
+   * their first key.
+   */
   const holderOf = async (id: MemberId, addedAt: number) => {
     if (id !== caller.member || caller.key) return mustFindMember(records, workspace, id);
     const { role } = caller;

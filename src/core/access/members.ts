@@ -24,7 +24,7 @@ export interface Members {
   add(member: NewMember): Promise<Member>;
   /** Changes the role or the profile. The role of the only admin cannot be lowered. */
   change(id: string, change: MemberChange): Promise<Member>;
-  /** Removes a member and revokes all their keys. A later member with the same id does not get them back. */
+  /** Removes a member and revokes all their keys. A later member with the same id does not get these keys back. */
   remove(id: string): Promise<void>;
 }
 
@@ -44,7 +44,9 @@ export const mustFindMember = async (records: Records, workspace: WorkspaceId, i
 
 const textsOf = ({ name, about }: Profile = {}) => [name, about];
 
-/** Finds another admin and writes them unchanged, so that two concurrent changes cannot remove the last admins. */
+/**
+ * Returns a write of another admin's unchanged record, so that two concurrent changes cannot remove the last admins.
+ */
 const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role }: Member): Promise<RecordWrite[]> => {
   if (role !== 'admin') return [];
   for (const { body, version } of await allRecords(records, workspace, 'member')) {

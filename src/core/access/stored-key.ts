@@ -24,7 +24,7 @@ export const tokenOf = (workspace: WorkspaceId, id: KeyId, secret: string): stri
 
 const tokenForm = /^pdk_([^.]{1,63})\.([^.]{1,40})\.([\w-]{43})$/;
 
-/** The parts of a token. All are undefined if the text is not a token. */
+/** Returns the parts of a token. All parts are undefined if the text is not a token. */
 export const parseToken = (token: unknown) => {
   const [, workspace, id, secret] = (typeof token === 'string' && tokenForm.exec(token)) || [];
   return { workspace: WorkspaceId.safeParse(workspace).data, id: KeyId.safeParse(id).data, secret };

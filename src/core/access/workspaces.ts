@@ -16,7 +16,7 @@ export interface Workspaces {
   list(): Promise<readonly Workspace[]>;
   /** A workspace by its id. Fails with WORKSPACE_NOT_FOUND if it does not exist. */
   get(id: string): Promise<Workspace>;
-  /** The ids of workspaces that have or had webhooks, sorted. */
+  /** The ids of workspaces that have, or once had, webhooks, sorted. */
   withWebhooks(): Promise<readonly WorkspaceId[]>;
 }
 

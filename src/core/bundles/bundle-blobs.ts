@@ -8,17 +8,20 @@ import { type BundleLine, bundleInvalid, bundleTooLarge, maxBlobBytes } from './
 
 type Announced = Extract<BundleLine, { blob: unknown }>['blob'];
 
-/** The size of a tree if it were written to disk. */
+/** The size that a tree would have on disk. */
 interface Extent {
   readonly entries: number;
   readonly pathChars: number;
 }
 
-/** Limits the entries of a tree, because a few trees that name each other repeatedly could fill any disk. */
+/**
+ * The maximum number of entries of a tree. It is limited because a few trees that name each other repeatedly could
+ * fill any disk.
+ */
 const maxTreeEntries = 10_000_000;
 
 export interface BlobOptions {
-  /** Yields the blobs, so that they can be stored. Otherwise they are only checked. */
+  /** Whether to return the blobs, so that they can be stored. Otherwise they are only checked. */
   readonly givesBlobs?: boolean | undefined;
   readonly maxTreeBytes?: number | undefined;
 }
@@ -32,8 +35,8 @@ interface Coming {
 }
 
 /**
- * Checks the blobs of a bundle as they arrive: each is complete and comes once, and a tree comes after everything it
- * names. Keeps only their hashes.
+ * Checks the blobs of a bundle while they are read. Each blob must be complete and occur once, and a tree must follow
+ * everything that it names. Keeps only the hashes.
  */
 export class BundleBlobs {
   readonly #givesBlobs: boolean;
@@ -48,7 +51,7 @@ export class BundleBlobs {
     this.#maxTreeBytes = Math.min(maxTreeBytes, maxBlobBytes.tree);
   }
 
-  /** The pieces of this blob come next. Returns the blob if it is empty. */
+  /** Called when the pieces of this blob follow. Returns the blob if it is empty. */
   announce(announced: Announced): NewBlob | undefined {
     this.#refuseUnfinished();
     if (this.#isEnded) throw bundleInvalid(`the blob ${announced.hash} comes after the events`);
@@ -62,7 +65,7 @@ export class BundleBlobs {
     return this.#finish();
   }
 
-  /** Returns the blob if this was its last piece. */
+  /** Adds a piece. Returns the blob if this was its last piece. */
   add(piece: string): NewBlob | undefined {
     if (!this.#coming) throw bundleInvalid('it has a piece that belongs to no blob');
     const { announced, digest, bytes, left } = this.#coming;
@@ -80,7 +83,9 @@ export class BundleBlobs {
     this.#isEnded = true;
   }
 
-  /** Why the bundle does not contain the blob that an event names. Undefined if it does. */
+  /**
+   * Returns why the bundle does not contain the blob that an event names. Returns undefined if the bundle contains it.
+   */
   problemOf(named: NamedBlob): string | undefined {
     if (named.kind === 'tree')
       return this.#trees.has(named.hash) ? undefined : `the tree ${named.hash} is not in the bundle`;

@@ -8,17 +8,18 @@ import { maxContentBytes } from '../files/content-bytes.ts';
 import { maxPayloadBytes } from '../ports/store.ts';
 
 /*
- * A bundle is JSON lines, compressed with zstd. A header names its sessions, parents before children. Then come all
- * blobs that their events name, each with its pieces in base64, and a tree after everything it names. Then come the
- * events and the keys of each session. The last line holds the SHA-256 of all lines before it. Payloads are strings
- * with the exact text that was hashed. After the compressed lines comes a seal, the SHA-256 of their bytes.
+ * A bundle is a file of JSON lines, compressed with zstd. The first line is a header that names the sessions, parents
+ * before children. Then follow all blobs that their events name, each with its pieces in base64. A tree follows
+ * everything that it names. Then follow the events and the idempotency keys of each session. The last line holds the
+ * SHA-256 of all lines before it. Payloads are strings with the exact text that was hashed. After the compressed lines
+ * follows a seal, which is the SHA-256 of the compressed bytes.
  */
 export const bundleVersion = 3;
-/** Fits an event with the largest payload, even if every byte has to be escaped. */
+/** The maximum length of a line. An event with the largest payload fits, even if every byte has to be escaped. */
 export const maxLineBytes = 2 * maxPayloadBytes + 1024 * 1024;
-/** Fits a folder with about a million files. */
+/** The maximum size of a tree. A folder with about a million files fits. */
 export const maxTreeBytes = 128 * 1024 * 1024;
-/** Larger blobs are rejected, because no release has written any. */
+/** The maximum size of blobs. Larger blobs are rejected, because no release has written any. */
 export const maxBlobBytes = { content: maxContentBytes, tree: maxTreeBytes };
 
 export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
@@ -41,7 +42,7 @@ const Hex32 = z.string().regex(/^[0-9a-f]{64}$/);
 const SessionEntry = z.strictObject({
   session: SessionId,
   parent: z.strictObject({ session: SessionId, seq: z.int().positive() }).optional(),
-  /** The last event of the session that the bundle holds. */
+  /** The seq of the session's last event in the bundle. */
   seq: z.int().positive(),
   hash: Hex32,
 });
@@ -82,6 +83,6 @@ export const BundleLine = z.union([
 ]);
 export type BundleLine = z.infer<typeof BundleLine>;
 
-/** The end line is not covered by a checksum, so its text must be exactly this. */
+/** Returns the end line of a bundle. It is not covered by a checksum, so a reader compares its exact text. */
 export const endLine = (lines: number, digest: Hash): string =>
   JSON.stringify({ end: { lines, sha256: digest.digest('hex') } });

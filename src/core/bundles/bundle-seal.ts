@@ -2,7 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { bundleInvalid } from './bundle-format.ts';
 import { ZstdFrame } from './zstd-frame.ts';
 
-/** A skippable frame (RFC 8878), so that other programs ignore it. It holds the SHA-256 of all bytes before it. */
+/**
+ * The start of the seal. A seal is a skippable frame (RFC 8878), which other programs ignore. It holds the SHA-256 of
+ * all bytes before it.
+ */
 const sealStart = Buffer.from('502a4d1820000000', 'hex');
 const sealBytes = sealStart.length + 32;
 

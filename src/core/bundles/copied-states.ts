@@ -9,8 +9,8 @@ import { tryDelta } from '../session/state/state-change.ts';
 import { bundleInvalid, bundleTooLarge } from './bundle-format.ts';
 
 /**
- * A session of a bundle after an event. A field is undefined if the event that sets it was redacted or is from a later
- * release.
+ * The state of a session in a bundle after an event. A field is undefined if the event that sets it was redacted or
+ * was written by a later release.
  */
 interface Place {
   readonly seq: number;
@@ -22,7 +22,7 @@ interface Place {
 
 const start: Place = { seq: 0, turn: 0, lastTurn: 0, messages: 0, state: emptyState };
 
-/** Rejects a fork or rewind whose copied values differ from the place that it continues from. */
+/** Rejects a fork or rewind whose copied values differ from those at the point that it continues from. */
 const refuseOther = ({ session, seq }: StoredEvent, place: Place, copied: Partial<Place>): void => {
   const wrong = (['turn', 'lastTurn', 'messages'] as const).find(
     (name) => copied[name] !== undefined && place[name] !== undefined && copied[name] !== place[name],
@@ -42,7 +42,10 @@ const stateAfter = (before: State, { session, seq }: StoredEvent, commit: Payloa
   return (result as { readonly state: State }).state;
 };
 
-/** Undefined if the payload cannot be read. The store decides about such an event. */
+/**
+ * Returns the payload of an event. Returns undefined if the payload cannot be read, because the store decides about
+ * such an event.
+ */
 const payloadIfKnown = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> | undefined => {
   try {
     return decodePayload(event, type);
@@ -56,8 +59,8 @@ const isSame = (place: Place, change: Partial<Place>): boolean =>
   Object.entries(change).every(([name, value]) => place[name as keyof Place] === value);
 
 /**
- * Folds the sessions of a bundle as far as they can be read. Checks that commits apply, and that forks and rewinds
- * copied the right values.
+ * Folds the sessions of a bundle as far as they can be read. Checks that each commit can be applied, and that forks
+ * and rewinds repeat the right values.
  */
 export class CopiedStates {
   readonly #places = new Map<SessionId, Place[]>();
@@ -110,7 +113,10 @@ export class CopiedStates {
     }
   }
 
-  /** Limits the bytes of commits. All states stay in memory, because a fork or a rewind may go back to any of them. */
+  /**
+   * Counts the bytes of commits and rejects too many. All states stay in memory, because a fork or a rewind may go
+   * back to any of them.
+   */
   #count({ body }: StoredEvent): void {
     if (body.kind === 'bytes') this.#commitBytes += body.bytes.length;
     if (this.#commitBytes > this.#maxCommitBytes)

@@ -59,7 +59,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[FAULT1] without a temporary folder says which one is missing, and what to set', async () => {
+  test('[FAULT1] fails without a temporary folder, and the error says which folder is missing and what to set', async () => {
     const { runtime, bundle } = await exported();
     await rm(folder, { recursive: true });
     const source = async function* () {
@@ -74,7 +74,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN13] ends with its signal while its source is stalled, and ends the source too', async () => {
+  test('[BUN13] ends when its signal aborts while its source is stalled, and ends the source too', async () => {
     const { runtime, bundle } = await exported();
     const ending = new AbortController();
     const over = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN13] ends with its signal and with its runtime while there is much left to read', async () => {
+  test('[BUN13] ends when its signal aborts or its runtime closes, even if much is left to read', async () => {
     const { runtime } = await exported();
     const bomb = await bundleBomb({ contents: 8, mebibytes: 32 });
     const ending = new AbortController();
@@ -121,7 +121,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN12] beyond its limits is rejected, and says which limit', async () => {
+  test('[BUN12] beyond its limits is rejected, and the error names the limit', async () => {
     const { runtime, bundle } = await exported();
     const source = async function* (bytes: Uint8Array) {
       yield bytes;
@@ -158,7 +158,7 @@ describe('an import', () => {
     await runtime.close();
   });
 
-  test('[BUN9, HASH3] takes redacted payloads as they are', async () => {
+  test('[BUN9, HASH3] keeps redacted payloads redacted', async () => {
     const database = newMemoryDatabase();
     const runtime = await openRuntime({ store: openMemoryStore(database) });
     const session = await runtime.sessions.open();

@@ -14,7 +14,7 @@ const needsBytes = (): PerdureError =>
     'an import needs the bytes of a bundle: pass a stream of them, such as createReadStream(file)',
   );
 
-/** The next item. Rejects when the signal aborts, because a source may take forever. */
+/** Returns the next item. Rejects when the signal aborts, because a source may never deliver another item. */
 const nextOf = async <T>(items: AsyncIterator<T>, signal: AbortSignal | undefined): Promise<IteratorResult<T>> => {
   if (!signal) return items.next();
   const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
@@ -33,14 +33,14 @@ async function* bytesOf(bundle: AsyncIterable<unknown>, signal?: AbortSignal): A
       yield next.value;
     }
   } finally {
-    // Not awaited: a source that is slow to deliver its next bytes is as slow to end.
+    // Not awaited: a source that is slow to deliver its next bytes is also slow to end.
     chunks.return?.()?.catch(() => undefined);
   }
 }
 
 type Items = AsyncGenerator<BundleItem, void, void>;
 
-/** Stores the blobs, which come first, and returns the first session copy. */
+/** Stores the blobs, which are first in the bundle, and returns the first session copy. */
 const putBlobs = async ({ blobs }: FilesAccess, items: Items): Promise<SessionCopy | undefined> => {
   const uploads = new Uploads(blobs);
   for (let next = await items.next(); ; next = await items.next()) {
@@ -58,7 +58,7 @@ async function* copiesFrom(first: SessionCopy | undefined, items: Items): AsyncG
   for await (const item of items) if ('copy' in item) yield item.copy;
 }
 
-/** Reads and checks a bundle to its end, and keeps its bytes to be read again. */
+/** Reads and checks a bundle to its end, and keeps its bytes, so that they can be read again. */
 export const checkBundle = async (
   bundle: AsyncIterable<Uint8Array>,
   options: ReadBundleOptions & ImportOptions = {},

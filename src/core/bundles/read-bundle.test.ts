@@ -43,7 +43,7 @@ describe.each(['compressed', 'plain'])('a bundle that is %s', (form) => {
     bundle = form === 'plain' ? zstdDecompressSync(bytes) : bytes;
   });
 
-  test('[BUN3] is accepted as a whole, in any pieces', async () => {
+  test('[BUN3] is accepted if it is complete, in chunks of any size', async () => {
     for (const size of [1, 7, 100, bundle.length]) expect(await isTaken(bundle, size)).toBe(true);
   });
 
@@ -53,7 +53,7 @@ describe.each(['compressed', 'plain'])('a bundle that is %s', (form) => {
     }
   });
 
-  test('[BUN3] is rejected whichever bit of it is changed', async () => {
+  test('[BUN3] is rejected if any bit of it was changed', async () => {
     for (let bit = 0; bit < bundle.length * 8; bit++) {
       expect({ bit, isTaken: await isTaken(flipped(bundle, bit)) }).toEqual({ bit, isTaken: false });
     }
@@ -71,7 +71,7 @@ test.each([
   ['{"end":', '{ "end":'],
   ['}}\n', '}}\r\n'],
   ['"lines":3', '"lines":3.0'],
-])('[BUN3] a plain bundle with %j at its end written as %j is rejected', async (from, to) => {
+])('[BUN3] a plain bundle whose end has %j replaced by %j is rejected', async (from, to) => {
   const text = zstdDecompressSync(await exported()).toString();
   const at = text.lastIndexOf(from);
   expect(at).toBeGreaterThan(0);

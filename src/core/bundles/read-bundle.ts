@@ -38,7 +38,7 @@ async function* whole(start: Uint8Array, rest: AsyncIterator<Uint8Array>): Async
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }
 
-/** Accepts plain and compressed bundles, told apart by their first bytes. */
+/** Yields the decompressed bytes. Accepts plain and compressed bundles, which differ in their first bytes. */
 async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const chunks = source[Symbol.asyncIterator]();
   try {
@@ -46,7 +46,7 @@ async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<
     const bytes = whole(start, chunks);
     yield* isCompressed(start) ? transformed(unsealed(bytes), createZstdDecompress(decompression)) : bytes;
   } finally {
-    // Not awaited: a source that is slow to deliver its next bytes is as slow to end.
+    // Not awaited: a source that is slow to deliver its next bytes is also slow to end.
     chunks.return?.()?.catch(() => undefined);
   }
 }
@@ -137,7 +137,7 @@ class ChainCheck {
     if (this.#forkPoints.has(pointName(event))) this.#forkPoints.set(pointName(event), { seq, hash: event.hash });
   }
 
-  /** A key must name events of its session, because a repeated append is answered with them. */
+  /** A key must name events of its session, because a repeated append returns these events. */
   addKey(session: SessionId, { key, seq, count }: StoredKey): void {
     const { parent, seq: end } = this.entry(session);
     if (seq > (parent?.seq ?? 0) && seq + count - 1 <= end) return;
@@ -164,7 +164,7 @@ class ChainCheck {
 
 const pointName = ({ session, seq }: { session: SessionId; seq: number }): string => `${session}/${seq}`;
 
-/** Undefined for redacted events and for events of later releases. */
+/** Returns the blob that an event names. Returns undefined for redacted events and for events of later releases. */
 const namedBy = (event: StoredEvent): NamedBlob | undefined => {
   if (event.body.kind !== 'bytes' || !isBlobEvent(event.type)) return undefined;
   try {
@@ -176,7 +176,7 @@ const namedBy = (event: StoredEvent): NamedBlob | undefined => {
 };
 
 export interface ReadBundleOptions extends BlobOptions {
-  /** Ends the reading, however much is left. */
+  /** Aborting this signal ends the reading, however much is left. */
   readonly signal?: AbortSignal | undefined;
   /** Maximum bytes of all lines, because a few compressed bytes can expand to any size. */
   readonly maxBytes?: number | undefined;
@@ -188,7 +188,7 @@ export const importEnded = (): PerdureError =>
     'the import was aborted, or its runtime closed: nothing was imported, import again',
   );
 
-/** A blob, if blobs are requested, or a part of a session's own events. All blobs come first. */
+/** A blob, if blobs are requested, or a part of a session's own events. All blobs precede the sessions. */
 export type BundleItem = { readonly blob: NewBlob } | { readonly copy: SessionCopy };
 
 async function* itemsOf(
@@ -249,7 +249,7 @@ async function* itemsOf(
 }
 
 /**
- * Yields the content of a bundle, checked as it is read. A fault at the very end still throws, and rolls back the
+ * Yields the content of a bundle, checked as it is read. An error at the very end still throws. It rolls back the
  * whole import, which is one transaction.
  */
 export async function* readBundle(

@@ -14,7 +14,7 @@ const scratchError = (cause: unknown, folder: string): PerdureError => {
   );
 };
 
-/** A temporary file without a name: however the process ends, nothing of the file is left. */
+/** A temporary file without a name. When the process ends for any reason, the system removes the file. */
 export class ScratchFile {
   readonly #handle: FileHandle;
   readonly #folder: string;

@@ -18,7 +18,7 @@ async function* letters(onEnd = () => {}): AsyncGenerator<string> {
   }
 }
 
-test('[BUN1] a transform whose output ends before its input has finished yields all of it', async () => {
+test('[BUN1] a transform whose output ends before its input has finished yields its whole output', async () => {
   const late = echo();
   late._final = (done) => {
     late.push(null);

@@ -14,8 +14,8 @@ const feed = async (source: AsyncIterable<Uint8Array | string>, transform: Duple
 };
 
 /**
- * Yields the output of a transform that is fed with `source`. A fault on either side ends the iteration with that
- * error. A reader may stop early.
+ * Yields the output of a transform that is fed with `source`. An error of the source or the transform ends the
+ * iteration with that error. A reader may stop early.
  */
 export async function* transformed(
   source: AsyncIterable<Uint8Array | string>,
@@ -26,7 +26,8 @@ export async function* transformed(
   // The transform is destroyed with the same error, which the iteration below throws.
   feeding.catch(() => undefined);
   try {
-    // Left open at its end, because the writing side may finish a moment later and is awaited below.
+    // The iterator does not destroy the transform at its end, because the writing side may finish a moment later and
+    // is awaited below.
     yield* transform.iterator({ destroyOnReturn: false });
     await feeding;
   } finally {

@@ -15,7 +15,7 @@ import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobByte
 import { sealed } from './bundle-seal.ts';
 import { transformed } from './transformed.ts';
 
-/** Limits the length of a line. */
+/** The maximum bytes of a blob in one line. */
 const pieceBytes = 192 * 1024;
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
@@ -69,7 +69,7 @@ const eventLine = (event: StoredEvent): BundleLine => {
   };
 };
 
-/** A damaged log is not exported, so that every bundle holds verified events. */
+/** The error for a damaged log. Such a log is not exported, so that every bundle holds verified events. */
 const damaged = (session: SessionId, seq: number, reason: string): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
@@ -108,7 +108,10 @@ function* blobLines(kind: 'tree' | 'content', hash: BlobHash, bytes: Uint8Array)
   }
 }
 
-/** The blobs that the events of all sessions name, each once, and a tree after everything it names. */
+/**
+ * Yields the lines of all blobs that the events of the sessions name. Each blob occurs once, and a tree follows
+ * everything that it names.
+ */
 async function* namedLines(
   scope: LogAccess & FilesAccess,
   wanted: readonly Wanted[],
@@ -155,6 +158,6 @@ async function* bundleLines(
   yield `${endLine(lines, digest)}\n`;
 }
 
-/** One portable file with the sessions and the lineage they need, as a stream of bytes. */
+/** Returns one portable file with the sessions and the lineage they need, as a stream of bytes. */
 export const writeBundle = (scope: LogAccess & FilesAccess, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
   sealed(transformed(bundleLines(scope, ids), createZstdCompress()));

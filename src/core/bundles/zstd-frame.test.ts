@@ -17,7 +17,7 @@ const takesAll = (bytes: Uint8Array, size: number): boolean => {
   return starts.every((start) => frame.take(bytes.subarray(start, start + size)));
 };
 
-test('[BUN3] the end of a frame is found in any pieces, with and without a checksum', () => {
+test('[BUN3] the end of a frame is found in chunks of any size, with and without a checksum', () => {
   for (const content of contents) {
     for (const checksum of [0, 1]) {
       const frame = zstdCompressSync(content, { params: { [constants.ZSTD_c_checksumFlag]: checksum } });

@@ -1,4 +1,4 @@
-/** The first bytes of a frame. */
+/** The first bytes of a zstd frame. */
 export const zstdMagic = Buffer.from([0x28, 0xb5, 0x2f, 0xfd]);
 
 const dictionaryIdBytes = [0, 1, 2, 4];
@@ -24,7 +24,7 @@ export class ZstdFrame {
   #place: 'frame' | 'block' = 'frame';
   #isFirst = true;
 
-  /** False if some of the bytes do not belong to the frame. */
+  /** Adds a chunk. Returns false if some of its bytes do not belong to the frame. */
   take(chunk: Uint8Array): boolean {
     for (let rest = chunk; rest.length > 0; ) {
       if (this.#skipBytes > 0) {

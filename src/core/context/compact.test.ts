@@ -15,7 +15,7 @@ const addTurns = async (session: Session, from: number, to: number) => {
   }
 };
 
-/** Starts a compaction whose summary is pending, as a model's would be. */
+/** Starts a compaction whose summary is still pending, as if a model were writing it. */
 const beginCompaction = async (session: Session) => {
   const asked = Promise.withResolvers<void>();
   const summary = Promise.withResolvers<string>();
@@ -33,7 +33,7 @@ const beginCompaction = async (session: Session) => {
 const textsOf = (entries: unknown) =>
   (entries as readonly TranscriptEntry[]).map(({ message }) => JSON.stringify(message.content));
 
-test('[CTX7] a summary of turns that were undone meanwhile is rejected', async () => {
+test('[CTX7] a summary of turns that were rewound meanwhile is rejected', async () => {
   const session = await open();
   await addTurns(session, 1, 8);
   const { compaction, summary } = await beginCompaction(session);
@@ -54,7 +54,7 @@ test('[CTX7] a summary based on a compaction that is no longer the newest is rej
   expect((await session.context()).system).toContain('the first to be done');
 });
 
-test('[CTX7] a summary is accepted when turns after its range were undone or added', async () => {
+test('[CTX7] a summary is accepted when turns after its range were rewound or added', async () => {
   const session = await open();
   await addTurns(session, 1, 4);
   const { compaction, summary } = await beginCompaction(session);
@@ -76,7 +76,7 @@ test('[CTX12] messages before the first turn can be recalled by their key', asyn
   await expect(session.recall('turn:-1')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
 });
 
-test('[CTX5] a summary that no context could hold is rejected', async () => {
+test('[CTX5] a summary that is too long for any context is rejected', async () => {
   const session = await open();
   await addTurns(session, 1, 3);
   const summarize = () => 'x'.repeat(20_001);
@@ -92,7 +92,7 @@ test('[CTX5] a summary is cut between characters, not inside one', async () => {
   expect((await session.compact({ keepTurns: 1 }))!.summary.isWellFormed()).toBe(true);
 });
 
-test('[CTX13] a further compaction keeps the keys of earlier calls, and counts the calls it does not list', async () => {
+test('[CTX13] a further compaction keeps the keys of earlier calls, and states how many calls it does not list', async () => {
   const session = await open();
   const callsOf = (turn: number, count: number) =>
     Array.from({ length: count }, (_, index) => ({ callId: `c${turn}-${index}`, tool: 'read' }));
@@ -125,7 +125,7 @@ test('[CTX13] a further compaction keeps the keys of earlier calls, and counts t
   expect((await compacted(453))[0]).toBe('turns:1-7');
 });
 
-test('[CTX5] without a summarizer a turn becomes one line: the question, the tools used, the last answer', async () => {
+test('[CTX5] without a summarizer a turn is summarized in one line: the question, the tools used, the last answer', async () => {
   const session = await open();
   const calls = ['a', 'b', 'c'].map((callId, index) => ({ callId, tool: index < 2 ? 'read' : 'edit' }));
   await session.append([
@@ -194,7 +194,7 @@ test('[CTX4, CTX6] a fact pinned in a turn appears in contexts from the next tur
   expect((await session.context()).system).toContain('rule: never push to main');
 });
 
-test('[CTX12] a call that was only tracked can be recalled, with its input and output', async () => {
+test('[CTX12] a call that is only in the journal can be recalled, with its input and output', async () => {
   const session = await open();
   await addTurns(session, 1, 1);
   const tools = session.track({
@@ -211,7 +211,7 @@ test('[CTX12] a call that was only tracked can be recalled, with its input and o
   await expect(session.recall('call:c3')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
 });
 
-test('[CTX6] where there is an own part, the context says how to recall it', async () => {
+test('[CTX6] if the state has an own part, the context says how to recall it', async () => {
   const agent = defineAgent({ name: 'counter', version: 1, state: z.object({ count: z.number().optional() }) });
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   const session = await runtime.sessions.open({ agent });
@@ -221,7 +221,7 @@ test('[CTX6] where there is an own part, the context says how to recall it', asy
   expect(await session.recall('own')).toEqual({ count: 42 });
 });
 
-test('[CTX5] a fact and a part of the state are recalled by name, and an unknown key is reported', async () => {
+test('[CTX5] a fact and a part of the state can be recalled by name, and an unknown key is rejected', async () => {
   const session = await open();
   await session.commit((draft) => Object.assign(draft.facts, { port: 8080, 'call:x': 'odd' }));
   expect(await session.recall('fact:port')).toBe(8080);

@@ -8,9 +8,9 @@ import { evict, type Summarize, summarizeByTurn } from '../session/context/compa
 import { messagesBackwards, type TranscriptEntry } from './transcript.ts';
 
 export interface CompactOptions {
-  /** How many of the newest turns are not compacted. */
+  /** The number of newest turns that are not compacted. */
   readonly keepTurns?: number | undefined;
-  /** By default a summary that needs no model. */
+  /** Writes the summary. The default needs no model. */
   readonly summarize?: Summarize | undefined;
 }
 
@@ -42,9 +42,9 @@ const entriesAfter = async (
 };
 
 /**
- * Replaces the older turns in the context with a summary. The transcript keeps them, and `recall` brings any of them
- * back. If the session is rewound or compacted during the summary, it fails with CONFLICT. With the `epoch` of a run,
- * it fails with FENCED once another writer has taken over.
+ * Replaces the older turns in the context with a summary. The transcript keeps these turns, and `recall` returns any
+ * of them. If the session is rewound or compacted while the summary is written, the compaction fails with CONFLICT.
+ * With the `epoch` of a run, it fails with FENCED once another writer has taken over.
  */
 export const compactSession = async (
   scope: WriteAccess,

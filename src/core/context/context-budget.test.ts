@@ -16,7 +16,7 @@ const addTurns = async (session: Session, count: number) => {
 };
 
 describe('the budget of a context', () => {
-  test('[CTX10] a context that cannot hold its mandatory parts is rejected, and says how much it needs', async () => {
+  test('[CTX10] a budget too small for the mandatory parts of a context is rejected, with the size that they need', async () => {
     const session = await open();
     await session.commit((draft) => {
       draft.facts.big = 'x'.repeat(8000);
@@ -37,7 +37,7 @@ describe('the budget of a context', () => {
     await expect(session.context({ maxTokens: 500 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
-  test('[CTX11, CTX5] a summary and keys that are too long get a share, and say how to recall the rest', async () => {
+  test('[CTX11, CTX5] a summary and keys that are too long are cut to a share of the budget, and say how to recall the rest', async () => {
     const session = await open();
     for (let turn = 1; turn <= 3; turn++) {
       const calls = Array.from({ length: 100 }, (_, index) => `call-${turn}-${index}`);
@@ -68,7 +68,7 @@ describe('the budget of a context', () => {
   });
 });
 
-test('[CTX2] a result larger than the budget is cut in its turn and in the next, and can be recalled whole', async () => {
+test('[CTX2] a result larger than the budget is cut in its own turn and in the next turn, and can be recalled whole', async () => {
   const session = await open();
   const output = 'z'.repeat(500_000);
   const call = { callId: 'c1', tool: 'cat' } as const;
@@ -88,7 +88,7 @@ test('[CTX2] a result larger than the budget is cut in its turn and in the next,
   expect(JSON.stringify(await session.recall('call:c1'))).toContain(output);
 });
 
-test('[AGT3] without its agent a session has no context, unless it is given instructions', async () => {
+test('[AGT3] a session whose agent is missing has no context, unless the caller passes instructions', async () => {
   const database = newMemoryDatabase();
   const agentOf = (version: number) => defineAgent({ name: 'coder', version, instructions: `coder ${version}` });
   const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agentOf(1)], worker: false });

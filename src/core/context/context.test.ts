@@ -34,7 +34,7 @@ const expectPaired = (messages: readonly Message[]) => {
   }
 };
 
-/** A loop that can be interrupted anywhere: its session and its open calls. */
+/** An agent loop that can be interrupted at any step: its session and its open calls. */
 interface Loop {
   session: Session<OwnState>;
   open: string[];
@@ -145,7 +145,7 @@ test('[LOG9] changing a returned message does not affect the next read', async (
 });
 
 describe('contexts of random sessions', () => {
-  test('[CTX2, FOLD1] a newly opened session has the same context as its newest point', async () => {
+  test('[CTX2, FOLD1] the context of a newly opened session equals the context at its newest point', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 3, maxLength: 40 }),

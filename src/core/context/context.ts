@@ -29,8 +29,8 @@ const Options = z.strictObject({
 });
 
 /**
- * The fold at the start of the turn. It stays the same within a turn, so that each request to the model extends the
- * previous one.
+ * The fold at the start of the turn. The system text is made from it and stays the same within a turn, so that each
+ * request to the model extends the previous one.
  */
 const atTurnStart = async (scope: LogAccess, key: SessionKey, fold: SessionFold): Promise<SessionFold> => {
   const known = scope.folds.beforeTurn(key, fold);
@@ -49,13 +49,13 @@ interface PartsOptions {
   readonly fold: SessionFold;
   readonly maxTokens: number;
   readonly instructions: string | undefined;
-  /** The newest events up to the fold, if they were read already. */
+  /** The newest events up to the fold, if they have already been read. */
   readonly newest?: NewestEvents | undefined;
 }
 
 /**
- * Reads the newest turn, and earlier turns as far as the budget and the newest compaction allow. Long messages count
- * as if they were clipped.
+ * Reads the newest turn, and earlier turns as far as the budget and the newest compaction allow. Long messages are
+ * counted with the length that they have after clipping.
  */
 export const readContextParts = async (
   scope: LogAccess,

@@ -9,7 +9,7 @@ import { decodeEvent } from '../session/events/event-codec.ts';
 import { findCalls } from '../state/commits.ts';
 import { readTranscript, readTurns, type TranscriptEntry } from './transcript.ts';
 
-/** A call that only the journal records, with its input and output. */
+/** A call that is recorded only in the journal, with its input and output. */
 export interface RecalledCall extends CallRecord {
   readonly input: Json;
   readonly output?: Json;
@@ -38,7 +38,7 @@ const trackedCall = async (scope: LogAccess, key: SessionKey, callId: string): P
   return { ...call!, input: called.payload.input, ...outcomeOf(ended) };
 };
 
-/** The messages that mention the call, or its journal entry if there are none. */
+/** The messages that mention the call, or the call's journal entry if no message mentions it. */
 const recallCall = async (
   scope: LogAccess,
   key: SessionKey,
@@ -48,7 +48,7 @@ const recallCall = async (
   return entries.length > 0 ? entries : trackedCall(scope, key, callId);
 };
 
-/** Suggests keys that can be recalled. */
+/** Returns a text that suggests keys which can be recalled. */
 const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly string[] }): string => {
   const known: Readonly<Record<string, string>> = {
     turn: turn > 0 ? `use a turn up to ${turn}` : 'there is no turn yet: send an input first',
@@ -62,8 +62,8 @@ const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly
 };
 
 /**
- * Recalls what was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`, `fact:KEY`,
- * `summary`, or the name of a part of the state.
+ * Returns content that was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`,
+ * `fact:KEY`, `summary`, or the name of a part of the state.
  */
 export const recallKey = async (
   scope: LogAccess,

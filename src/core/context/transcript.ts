@@ -17,7 +17,7 @@ export interface TranscriptEntry {
   readonly turn: number;
   readonly at: number;
   readonly actor: Actor;
-  /** The run that wrote the message. Absent if a foreign loop wrote it. */
+  /** The run that wrote the message. Absent if a loop outside Perdure wrote it. */
   readonly run?: RunId | undefined;
   readonly message: Message;
 }
@@ -33,7 +33,10 @@ export async function* messagesBackwards(
   yield* messagesOf(scope, key, end === head.seq ? head : await scope.folds.at(key, end));
 }
 
-/** Like `messagesBackwards`, from a fold. `newest` are the newest events up to it, if they were read already. */
+/**
+ * Like `messagesBackwards`, but starts from a fold. `newest` are the newest events up to that fold, if they have
+ * already been read.
+ */
 export async function* messagesOf(
   scope: LogAccess,
   key: SessionKey,
@@ -81,7 +84,7 @@ export const readTranscript = async (
   return entries.reverse();
 };
 
-/** The messages of a range of live turns, both ends inclusive. Turn 0 is everything before the first turn. */
+/** The messages of a range of live turns, both ends inclusive. Turn 0 means all messages before the first turn. */
 export const readTurns = async (
   scope: LogAccess,
   key: SessionKey,

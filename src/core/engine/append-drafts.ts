@@ -8,7 +8,7 @@ import { redactDraft } from '../session/redaction/redact-draft.ts';
 import type { WriteAccess } from './scope.ts';
 import type { Landed } from './session-folds.ts';
 
-/** Builds the events as a reader would get them, without decoding the bytes that were just encoded. */
+/** Builds the events as a reader would receive them, without decoding the bytes that were just encoded. */
 const eventsOf = (key: SessionKey, drafts: readonly EventDraft[], { events }: Appended): readonly SessionEvent[] =>
   events.map((stored, index) => {
     const draft = drafts[index]!;
@@ -43,15 +43,15 @@ const encodeAll = ([first, ...rest]: readonly EventDraft[]): readonly [NewEvent,
 
 export type Written = Landed | { readonly outcome: Exclude<AppendOutcome, Appended> };
 
-/** Binds an append to the head of the fold that it was decided on. */
+/** Makes an append land only on the head of the fold that it was decided on. */
 export const onTopOf = ({ seq, hash }: SessionFold): Pick<AppendRequest, 'onHead' | 'onHash'> => ({
   onHead: seq,
   onHash: hash,
 });
 
 /**
- * The only way into a log. Removes known secrets before anything is encoded, so that folds in memory match the stored
- * log.
+ * Appends drafts to a log. All writes to logs use this function. It removes known secrets before anything is encoded,
+ * so that folds in memory match the stored log.
  */
 export const appendDrafts = async (
   scope: WriteAccess,

@@ -12,8 +12,8 @@ export const keyReused = (key: SessionKey): PerdureError =>
   );
 
 /**
- * The error for an append that did not land. `command` is the row of the lifecycle table whose statuses the append
- * required.
+ * The error for an append that the store rejected. `command` is the row of the lifecycle table whose statuses the
+ * append required.
  */
 export const appendRefusal = (
   key: SessionKey,

@@ -7,7 +7,7 @@ import { decodeEvent } from '../session/events/event-codec.ts';
 const pageEvents = 256;
 
 /**
- * Events that name blobs, page by page: those of the workspace, or only the own events of a session. Skips redacted
+ * Yields events that name blobs, page by page: all events of the workspace, or only a session's own. Skips redacted
  * events, because they no longer name a blob.
  */
 export async function* readBlobEvents(
@@ -26,7 +26,7 @@ export async function* readBlobEvents(
   }
 }
 
-/** The blobs that an event keeps, without those that `reach` has already found for earlier events. */
+/** Yields the blobs that an event keeps, without the blobs that `reach` has already found for earlier events. */
 export async function* reachOf(reach: Reach, named: NamedBlob): AsyncGenerator<Reached, void, void> {
   if (named.kind === 'tree') yield* reach.below(named.hash);
   else if (reach.meet(named.hash)) yield { ...named, path: '' };

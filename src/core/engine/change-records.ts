@@ -9,7 +9,7 @@ const pageSize = 500;
 const maxTries = 50;
 const backoff = { firstMs: 1, maxMs: 50 };
 
-/** A write of a record under its own id. */
+/** Returns the write of a record under its own id. */
 export const writeOf = <Body extends { readonly id: string }>(
   kind: RecordKind,
   body: Body,
@@ -21,7 +21,7 @@ export const writeOf = <Body extends { readonly id: string }>(
   body: JSON.parse(JSON.stringify(body)),
 });
 
-/** All records of a kind, sorted by id. */
+/** Returns all records of a kind, sorted by id. */
 export const allRecords = async (
   records: Records,
   workspace: WorkspaceId,
@@ -37,7 +37,9 @@ export const allRecords = async (
 
 export type ChangeAccess = Pick<RecordAccess, 'records' | 'workspace' | 'clock' | 'random'>;
 
-/** Decides and writes. Retries with jitter if another writer changed the same records. */
+/**
+ * Decides which records to write, and writes them. If another writer changed the same records, retries with jitter.
+ */
 export const changeRecords = async <T>(
   { records, workspace, clock, random }: ChangeAccess,
   decide: () => Promise<{ readonly writes: readonly RecordWrite[]; readonly result: T }>,

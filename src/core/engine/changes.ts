@@ -16,18 +16,23 @@ export interface SessionChange {
   readonly session: SessionId;
   /** The seq of its newest event. */
   readonly head: number;
-  /** A reader that stops here can resume with this `after`: every change not yet reported happened at or after it. */
+  /**
+   * A reader that stops here can resume with this value as `after`. Every change that was not reported yet happened at
+   * or after this time.
+   */
   readonly after: number;
 }
 
-/** Maximum sessions remembered for one reader. If more are pending, their changes are read from the listing. */
+/**
+ * Maximum sessions remembered for one reader. If more sessions are pending, their changes are read from the listing.
+ */
 const maxSessions = 10_000;
 
 type ChangesAccess = Omit<FollowAccess, 'folds'>;
 
 /**
- * Yields each session that changes from now on, or since `after`. Several changes of a session may be reported as one,
- * with its newest head.
+ * Yields each session that changes from now on, or since `after`. Several changes of a session may be reported as one
+ * change, with the newest head.
  */
 export const readChanges = (
   scope: ChangesAccess,

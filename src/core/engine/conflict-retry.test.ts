@@ -5,7 +5,7 @@ import { retryConflicts } from './conflict-retry.ts';
 
 const key = { workspace: 'local' as WorkspaceId, session: 'ses_01m7jn7b4146jf3n8ccdbc9np6' as SessionId };
 
-/** A clock whose sleeps are over at once, and chance that is always the same. */
+/** A clock whose sleeps end immediately, and a random source that always returns the same number. */
 const scopeWith = (chance: number) => {
   const slept: number[] = [];
   const sleep = async (ms: number): Promise<void> => void slept.push(ms);
@@ -13,7 +13,7 @@ const scopeWith = (chance: number) => {
   return { slept, scope: { clock: { ...systemTimekeeper(), sleep }, random } };
 };
 
-test('conflicting attempts wait by the given clock and chance, and end after twenty', async () => {
+test('conflicting attempts wait by the injected clock and randomness, and fail after twenty attempts', async () => {
   const { slept, scope } = scopeWith(0.5);
   const retrying = retryConflicts(scope, key, async () => ({ conflict: undefined }));
   await expect(retrying).rejects.toMatchObject({ code: 'CONFLICT', details: { attempts: 20 } });
@@ -22,7 +22,7 @@ test('conflicting attempts wait by the given clock and chance, and end after twe
   expect(Math.max(...slept)).toBe(25);
 });
 
-test('an attempt that lands waits no more', async () => {
+test('after an attempt succeeds there is no further wait', async () => {
   const { slept, scope } = scopeWith(0.5);
   const tried = await retryConflicts(scope, key, async ({ attempt }) =>
     attempt < 2 ? { conflict: undefined } : { done: attempt },

@@ -8,7 +8,7 @@ const backoff = { firstMs: 2, maxMs: 50 };
 
 export type RetryAccess = Pick<WriteAccess, 'clock' | 'random'>;
 
-/** Waits before the next attempt, except after the first. Jitter, so that lockstep retries cannot starve a writer. */
+/** Waits before an attempt, except before the first. Uses jitter, so that lockstep retries cannot starve a writer. */
 const backOff = async ({ clock, random }: RetryAccess, attempt: number): Promise<void> => {
   if (attempt > 0) await clock.sleep(backoffMs(attempt, backoff, random.number));
 };
@@ -19,12 +19,14 @@ export const tooManyConflicts = (key: SessionKey): PerdureError =>
   });
 
 export interface Attempt {
-  /** Counted from 0. */
+  /** The number of the attempt, counted from 0. */
   readonly attempt: number;
   readonly isLast: boolean;
 }
 
-/** `conflict` is the error to throw after the last attempt, by default `tooManyConflicts`. */
+/**
+ * The result of one attempt. `conflict` is the error to throw after the last attempt, by default `tooManyConflicts`.
+ */
 export type AttemptResult<T> = { readonly done: T } | { readonly conflict: PerdureError | undefined };
 
 /** Retries while other writers conflict, up to `maxAttempts` attempts. */

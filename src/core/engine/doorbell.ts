@@ -6,7 +6,10 @@ export interface Doorbell {
   rung(): Promise<void>;
 }
 
-/** Remembers a ring, so that one between reading and waiting is not lost. Waiting keeps the process alive. */
+/**
+ * Creates a doorbell. It remembers a ring, so that a ring between reading and waiting is not lost. Waiting keeps the
+ * process alive.
+ */
 export const newDoorbell = (clock: Timekeeper): Doorbell => {
   let rang = false;
   let answer: (() => void) | undefined;

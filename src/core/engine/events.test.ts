@@ -15,7 +15,7 @@ const followers: Record<string, (session: Session) => Promise<AsyncGenerator<unk
   },
 };
 
-test('[FAULT3] following after a missing event fails at once', async () => {
+test('[FAULT3] following from a seq that does not exist fails immediately', async () => {
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder], worker: false });
   const session = await runtime.sessions.open({ agent: coder });
   const run = await session.send('go');
@@ -28,7 +28,7 @@ test('[FAULT3] following after a missing event fails at once', async () => {
   await runtime.close();
 });
 
-test.each(Object.keys(followers))('[WAKE3] a waiting follower of %s ends at once when it is left', async (name) => {
+test.each(Object.keys(followers))('[WAKE3] a waiting follower of %s ends when its reader stops', async (name) => {
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [coder], worker: false });
   const follower = await followers[name]!(await runtime.sessions.open({ agent: coder }));
   const step = follower.next();

@@ -13,16 +13,16 @@ import type { FollowAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
 export interface EventsOptions {
-  /** Exclusive: the seq of an existing event. 0 reads from the first event. */
+  /** The seq of an existing event to start after. 0 reads from the first event. */
   readonly after?: number | undefined;
-  /** Ends at this point instead of at the newest event. */
+  /** The point at which to end. By default the newest event. */
   readonly at?: Point | undefined;
   /** Continues with events that are appended later, until the signal aborts, the loop ends or the runtime closes. */
   readonly follow?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options that every follower accepts: where to continue, and a signal that ends it. */
+/** Options that every follower accepts: the position to continue from, and a signal that ends the follower. */
 export const Following = z.strictObject({
   after: z.int().nonnegative().optional(),
   signal: z.instanceof(AbortSignal).optional(),
@@ -61,7 +61,7 @@ async function* untilClosed(
   }
 }
 
-/** A wake-up is only a hint to read again from the cursor. */
+/** Reads, then waits for new events. A wake-up is only a hint to read again from the cursor. */
 async function* followEvents(
   scope: FollowAccess,
   key: SessionKey,

@@ -5,7 +5,10 @@ import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { AppendOutcome, AppendRequest } from '../ports/store.ts';
 import { defineAgent } from '../session/agent.ts';
 
-/** A store that answers appends to existing sessions from a script, and for real once the script is used up. */
+/**
+ * A store that answers appends to existing sessions from a script. Once the script is used up, the store appends for
+ * real.
+ */
 const scripted = (answers: AppendOutcome[]) => {
   const real = openMemoryStore();
   const asked: AppendRequest[] = [];
@@ -31,7 +34,7 @@ describe('a command', () => {
     expect((await session.summary()).status).toBe('closed');
   });
 
-  test('[LIFE2] fails after twenty decisions, with CONFLICT and what to do', async () => {
+  test('[LIFE2] fails with CONFLICT after twenty decisions, and the error says what to do', async () => {
     const { store, asked } = scripted(conflicts(50));
     const session = await (await openRuntime({ store })).sessions.open();
     await expect(session.close()).rejects.toMatchObject({
@@ -50,20 +53,20 @@ describe('a command', () => {
     expect(asked[0]!.whileStatus).toEqual(['open', 'active', 'pausing']);
   });
 
-  test('[WR1] of a fenced writer says that another has taken over', async () => {
+  test('[WR1] of a fenced writer fails, and the error says that another writer has taken over', async () => {
     const { store } = scripted([{ outcome: 'fenced', epoch: 3 }]);
     const session = await (await openRuntime({ store })).sessions.open();
     await expect(session.pause()).rejects.toMatchObject({ code: 'FENCED', details: { epoch: 3 } });
   });
 
-  test('[WR4] is decided again when the session had another status, which may have passed', async () => {
+  test('[WR4] is decided again when the session had another status at the append, because that status may have changed since', async () => {
     const { store, asked } = scripted([{ outcome: 'status', status: 'closed' }]);
     const session = await (await openRuntime({ store })).sessions.open();
     expect(await session.append({ role: 'user', content: 'hello' })).toHaveLength(1);
     expect(asked).toHaveLength(2);
   });
 
-  test('[TRACK2, WR1] that ends calls is decided again when another writer took them over meanwhile', async () => {
+  test('[TRACK2, WR1] that ends calls is decided again when another writer took over these calls meanwhile', async () => {
     const answers: AppendOutcome[] = [];
     const { store, asked } = scripted(answers);
     const session = await (await openRuntime({ store, onWarning: () => undefined })).sessions.open();
@@ -94,14 +97,14 @@ describe('a command', () => {
     expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([false, true]);
   });
 
-  test('[KEY1, FAULT2] whose key refers to missing events reports so, and does not return fewer', async () => {
+  test('[KEY1, FAULT2] whose key refers to missing events fails, instead of returning fewer events', async () => {
     const { store } = scripted([{ outcome: 'duplicate', seq: 1, count: 2 }]);
     const session = await (await openRuntime({ store })).sessions.open();
     const again = session.append({ role: 'user', content: 'hello' }, { idempotencyKey: 'k' });
     await expect(again).rejects.toMatchObject({ code: 'EVENT_DAMAGED', details: { seq: 1 } });
   });
 
-  test('[KEY5, KEY2] matches its key when its fields come in another order, but not when a value differs', async () => {
+  test('[KEY5, KEY2] matches its key when its fields are in another order, but not when a value differs', async () => {
     const session = await (await openRuntime({ store: openMemoryStore() })).sessions.open();
     const key = { idempotencyKey: 'k' };
     const [first] = await session.append({ role: 'user', content: 'hello' }, key);
@@ -135,20 +138,20 @@ describe('a tracked call', () => {
     return { session, asked, warnings, tools: session.track({ read: async () => 'text' }) };
   };
 
-  test('[LOG4] is claimed as a fact by its last attempt', async () => {
+  test('[LOG4] is appended as a fact by the last attempt to claim the session', async () => {
     const { asked, tools } = await start(conflicts(19));
     expect(await tools.read()).toBe('text');
     expect(asked.map(({ onHead }) => onHead !== undefined).slice(0, 20)).toEqual([...Array(19).fill(true), false]);
   });
 
-  test('[TRACK2, WR1] is claimed again when another tracker claimed the session meanwhile', async () => {
+  test('[TRACK2, WR1] claims the session again when another tracker claimed the session meanwhile', async () => {
     const { asked, tools, warnings } = await start([{ outcome: 'fenced', epoch: 1 }]);
     expect(await tools.read()).toBe('text');
     expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([true, true, false]);
     expect(warnings).toEqual([]);
   });
 
-  test('[LIFE2] is rejected at once in a status that it was decided on', async () => {
+  test('[LIFE2] is rejected without a retry in the status that it was decided on', async () => {
     const { session, asked, tools } = await start([]);
     await session.close();
     const before = asked.length;
@@ -156,7 +159,7 @@ describe('a tracked call', () => {
     expect(asked).toHaveLength(before + 1);
   });
 
-  test('[LOG4] records its end as a fact by the last attempt, and warns that the state is unchanged', async () => {
+  test('[LOG4] records its end as a fact by the last attempt, and a warning says that the state is unchanged', async () => {
     const answers: AppendOutcome[] = [];
     const { session, asked, tools, warnings } = await start(answers);
     await tools.read();

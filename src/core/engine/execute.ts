@@ -8,23 +8,28 @@ import { type SessionWrite, writeDecision } from './session-writer.ts';
 
 export interface ExecuteOptions {
   readonly idempotencyKey?: string | undefined;
-  /** The request as the caller made it. A repeated idempotency key must come with an equal body. */
+  /** The request as the caller sent it. A repeated idempotency key must have an equal body. */
   readonly body?: unknown;
   /** The epoch of the run that writes. The write fails with FENCED once another writer has taken over. */
   readonly epoch?: number | undefined;
 }
 
 /**
- * A command, or a function that makes it from the outline that it will be decided on. The function returns undefined
- * when there is nothing to do.
+ * A command, or a function that creates it from the fold that the command will be decided on. The function returns
+ * undefined when there is nothing to do.
  */
 export type CommandSource = SessionCommand | ((outline: SessionFold) => Promise<SessionCommand | undefined>);
 
-/** Excludes tool results, because they may have to land on the head that they were decided on. */
+/**
+ * Whether the source is a fact. Excludes tool results, because they may have to be appended on the head that they were
+ * decided on.
+ */
 const isFact = (source: CommandSource): boolean =>
   'type' in source && source.type === 'append' && source.messages.every(({ role }) => role !== 'tool');
 
-/** Facts land at any head without waiting. Decisions about one session wait for each other. */
+/**
+ * Executes a command. Facts are appended at any head without waiting. Decisions about one session wait for each other.
+ */
 export const execute = (
   scope: WriteAccess,
   key: SessionKey,
@@ -42,7 +47,7 @@ export const execute = (
       return { ...decision, ...('target' in command && { target: command.target }) };
     },
     epoch,
-    // Hashed now, so that the caller may change its objects afterwards.
+    // Hashed before the first await, so that the caller may change its objects afterwards.
     idempotencyKey: idempotencyKey === undefined ? undefined : idempotencyKeyFor(idempotencyKey, actor, body),
   };
   const work = async () => (await writeDecision(scope, key, write)).events;

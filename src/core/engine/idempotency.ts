@@ -7,7 +7,7 @@ import { decodeEvent, decodeJson, encodeJson } from '../session/events/event-cod
 import { canonical } from '../session/events/input-hash.ts';
 import { keyReused } from './append-refusal.ts';
 
-/** A key belongs to one member: the same key from another member counts as a different request. */
+/** A key belongs to one member: the same key from another member is a different key. */
 export const idempotencyKeyFor = (key: string, by: Actor, body: unknown): IdempotencyKey => ({
   key,
   bodyHash: hash('sha256', encodeJson(canonical(decodeJson(encodeJson({ by, body: body ?? null })))), 'hex'),
@@ -33,7 +33,7 @@ export const earlierEvents = async (
   return stored.map((event) => decodeEvent(key.workspace, event));
 };
 
-/** The events that answer a repeated key, whatever happened to the session since. Undefined if the key is new. */
+/** The events to return for a repeated key, whatever happened to the session since. Undefined if the key is new. */
 export const earlierAnswer = async (
   store: Store,
   key: SessionKey,

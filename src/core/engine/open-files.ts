@@ -25,7 +25,7 @@ export const FilesOption = z.union(
     z.strictObject({ from: Place }),
     /** A clone of a repository, at its default branch or at `ref`. */
     z.strictObject({ git: Place, ref: Text.min(1).max(500).optional() }),
-    /** The folder itself. The session works in it, and no other session may meanwhile. */
+    /** The folder itself. The session works in this folder, and no other session may use it at the same time. */
     z.strictObject({ cwd: Place }),
   ],
   { error: 'expected { from: FOLDER }, { git: REPOSITORY, ref? } or { cwd: FOLDER }' },
@@ -66,7 +66,7 @@ const folderAt = async (scope: WorktreeAccess, path: string): Promise<string> =>
 
 type Origin = PayloadOf<'files.snapshotted'>['origin'];
 
-/** Stores the content of a folder, and makes the event of the session's first snapshot. */
+/** Stores the content of a folder, and returns the event of the session's first snapshot. */
 const snapshotOf = async (
   scope: WorktreeAccess & Pick<WriteAccess, 'actor'>,
   { folder, cacheFile }: { readonly folder: string } & Cached,
@@ -90,8 +90,8 @@ export const bindTo = (scope: LogAccess, key: SessionKey, folder: string): Promi
 const leavePatienceMs = 5000;
 
 /**
- * Releases the folder of a closed session. A crash before that leaves a binding that blocks no other session, and a
- * collection removes it.
+ * Releases the folder of a closed session. A crash before the release leaves a binding that blocks no other session,
+ * and a collection removes it.
  */
 export const leaveFolder = async (scope: LogAccess & WorktreeAccess, key: SessionKey): Promise<void> => {
   const { boundTo } = await scope.folds.outline(key);
@@ -106,7 +106,7 @@ export const leaveFolder = async (scope: LogAccess & WorktreeAccess, key: Sessio
   }
 };
 
-/** The events that give a new session its files. The blobs that they name are already stored. */
+/** Returns the events that record the initial files of a new session. The blobs that they name are already stored. */
 export const openedFiles = async (
   scope: LogAccess & WorktreeAccess & Pick<WriteAccess, 'actor'>,
   key: SessionKey,

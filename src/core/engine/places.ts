@@ -19,7 +19,7 @@ export interface PlaceRef {
   readonly seq: number;
 }
 
-/** The seq of the last event that a turn wrote, even if a rewind left the turn behind. */
+/** The seq of the last event of a turn, even if a rewind left the turn behind. */
 const playedTo = async (scope: LogAccess, key: SessionKey, head: SessionFold, turn: number): Promise<number> => {
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
   let last = start?.seq ?? 0;

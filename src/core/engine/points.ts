@@ -12,7 +12,7 @@ const notFound = (key: Pick<SessionKey, 'session'>, point: Point, why: string): 
     details: { session: key.session, point },
   });
 
-/** Rejects a cursor beyond the head, because its reader must have taken it from another log. */
+/** Rejects a cursor beyond the head, because a reader can only have received it from another log. */
 export const refuseBeyond = (
   key: Pick<SessionKey, 'session'>,
   after: number,
@@ -36,7 +36,10 @@ const liveTurns = async (store: Store, key: SessionKey, head: SessionFold, from:
 export const firstLiveTurn = async (store: Store, key: SessionKey, head: SessionFold, from: number) =>
   (await liveTurns(store, key, head, from, 1))[0];
 
-/** The seq of a point, as seen from `head`. A turn ends just before the next turn of the live lineage. */
+/**
+ * Returns the seq of a point, relative to the lineage of `head`. A turn ends just before the next turn of the live
+ * lineage.
+ */
 export const resolvePoint = async (
   store: Store,
   key: SessionKey,

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** Processes on one store; `sent` holds what the first one sent to the others. */
+/** Processes on one store. `sent` holds the notes that the first process sent to the others. */
 const start = (count: number) => {
   const database = newMemoryDatabase();
   const sent: string[] = [];
@@ -51,7 +51,7 @@ const write = (previews: Previews, key: SessionKey, text: string, message = 'm1'
 
 const pass = (ms = 100) => vi.advanceTimersByTimeAsync(ms);
 
-test('[RUN27] while no other process listens, no text leaves its process', async () => {
+test('[RUN27] while no other process listens, no process sends text', async () => {
   const { worker, others, sent, shown } = start(2);
   const [key, other] = [newKey(), newKey()];
   looking(worker, key);
@@ -108,7 +108,7 @@ test('[RUN20] a late listener first gets the text so far, and no listener gets a
     expect(look.deltas().at(-1)).toMatchObject({ message: 'm2', offset: 0, text: 'next' });
 });
 
-test('[RUN20] when no process listens any more, sending ends within two hails', async () => {
+test('[RUN20] after the last listener has left, sending ends within two hails', async () => {
   const { worker, others, shown } = start(2);
   const key = newKey();
   const look = looking(others[0]!, key);
@@ -127,7 +127,7 @@ test('[RUN20] when no process listens any more, sending ends within two hails', 
   expect(shown()).toHaveLength(before);
 });
 
-test('[RUN20, RUN27] text of any size and kind fits into notes; of a text that is too long the newest part is sent, with its offset', async () => {
+test('[RUN20, RUN27] text of any size and kind fits into notes; if a text is too long, its newest part is sent with its offset', async () => {
   const { worker, others, sent } = start(2);
   const key = newKey();
   const text = '☃\u0000\ud83d\ude00"\n'.repeat(5000);

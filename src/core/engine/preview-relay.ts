@@ -3,15 +3,18 @@ import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 import { after, type Preview } from './preview.ts';
 
-/** Delay between two notes of a session. */
+/** Delay between two notes about one session. */
 const intervalMs = 100;
 /** How often a process that shows previews asks whether other processes still have viewers. */
 const hailEveryMs = 2000;
-/** Limits the text that waits for the next note of a session, also for a late viewer. The oldest text is dropped. */
+/** Maximum text of a session that is kept for its next note, also for a late viewer. The oldest text is dropped. */
 const maxCharacters = 64 * 1024;
 const maxShown = 1000;
 
-/** `hail`: the sender works on the session. `ask`: the sender has viewers; with `anew`, they have seen nothing yet. */
+/**
+ * `hail` says that the sender executes the session. `ask` says that the sender has viewers. With `anew`, these viewers
+ * have received nothing yet.
+ */
 type Note =
   | { readonly type: 'hail' }
   | { readonly type: 'ask'; readonly anew: boolean }
@@ -67,11 +70,11 @@ const newestOf = (previews: readonly Preview[]): readonly Preview[] => {
   });
 };
 
-/** A session of which this process shows previews. */
+/** A session whose previews this process produces. */
 interface ShownSession {
   readonly key: SessionKey;
   hailedAt: number;
-  /** Whether another process has viewers. Stays true while every hail is answered before the next one. */
+  /** Whether another process has viewers. Stays true while every hail is answered before the next hail. */
   isWanted: boolean;
   isAnswered: boolean;
   waiting: readonly Preview[];
@@ -87,8 +90,8 @@ export interface RelayOptions {
 }
 
 /**
- * Relays previews between processes by notes. A process that works on a session announces it now and then, and
- * processes with viewers answer. Only then are previews sent, about ten times a second.
+ * Relays previews between processes by notes. A process that executes a session announces it repeatedly, and processes
+ * with viewers answer. Previews are sent only after such an answer, about ten times a second.
  */
 export class PreviewRelay {
   readonly #notes: Notes;
@@ -104,7 +107,7 @@ export class PreviewRelay {
     this.#options = options;
   }
 
-  /** Called with each preview that this process shows. */
+  /** Called with each preview that this process produces. */
   tell(key: SessionKey, preview: Preview): void {
     this.#hear();
     const shown = this.#shownOf(key);
@@ -113,8 +116,8 @@ export class PreviewRelay {
   }
 
   /**
-   * The message has ended. The session stays known while it has viewers elsewhere, because they will want to see the
-   * next message.
+   * Called when the message has ended. The session is remembered while other processes have viewers, because those
+   * viewers will need the next message.
    */
   over(key: SessionKey): void {
     if (!this.#shown.get(sessionKeyName(key))?.isWanted) this.#shown.delete(sessionKeyName(key));
@@ -122,7 +125,7 @@ export class PreviewRelay {
 
   /** Called when a viewer in this process begins to watch the session. */
   ask(key: SessionKey): void {
-    // Starting to listen already asks about every session with viewers in this process.
+    // Starting to listen also sends `ask` for every session with viewers in this process.
     if (!this.#hear()) this.#send(key, { type: 'ask', anew: true });
   }
 

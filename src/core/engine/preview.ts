@@ -3,7 +3,8 @@ import type { ModelDelta } from '../ports/model.ts';
 /** Output that is shown while it is produced, and is not stored in the log. */
 export type Preview =
   /**
-   * `offset` is the length of this kind of text shown earlier in the message, so that viewers notice a missed piece.
+   * `offset` is the length of this kind of text shown earlier in the message, so that viewers can detect a missed
+   * piece.
    */
   ({ readonly type: 'delta'; readonly message: string; readonly offset: number } & ModelDelta) | Progress;
 

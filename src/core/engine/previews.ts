@@ -9,8 +9,8 @@ import { PreviewRelay } from './preview-relay.ts';
 type Listener = (preview: Preview) => void;
 
 /**
- * Shows texts piece by piece and redacts secrets, including a secret that is split between pieces. A text ends when a
- * text of another kind begins.
+ * Shows texts to viewers piece by piece and redacts secrets, including a secret that is split between pieces. A text
+ * ends when a text of another kind begins.
  */
 export class ShownText<Kind> {
   readonly #redactor: Redactor;
@@ -47,8 +47,8 @@ interface Writing {
 }
 
 /**
- * A viewer, which is shown each piece once. Earlier text may be sent to all viewers again because another one came
- * late.
+ * A viewer, which receives each piece once. Earlier text may be sent to all viewers again because another viewer
+ * joined late.
  */
 class Viewer {
   readonly #listener: Listener;
@@ -80,7 +80,7 @@ interface WatchedSession {
   readonly viewers: Set<Viewer>;
 }
 
-/** Shows output in progress to viewers in this process and in others. Nothing of it is stored. */
+/** Shows output in progress to viewers in this process and in others. This output is not stored. */
 export class Previews {
   readonly #watched = new Map<string, WatchedSession>();
   readonly #writing = new Map<string, Writing>();
@@ -116,7 +116,7 @@ export class Previews {
     this.#relay.tell(key, preview);
   }
 
-  /** The message is in the log, or never will be. New viewers are shown nothing of it. */
+  /** Called when the message is in the log, or when it will never be. New viewers receive nothing of this message. */
   over(key: SessionKey): void {
     this.#writing.delete(sessionKeyName(key));
     this.#relay.over(key);
@@ -131,7 +131,7 @@ export class Previews {
     return [...(texts ?? [])].map(([kind, text]) => ({ type: 'delta', message: message!, kind, offset: 0, text }));
   }
 
-  /** Keeps the text for viewers that come later. Returns the length that was kept before. */
+  /** Keeps the text for viewers that join later. Returns the length of the text kept before this piece. */
   #keep(name: string, { message, kind, text }: Extract<Written, { type: 'delta' }>): number {
     const before = this.#writing.get(name);
     const writing = before?.message === message ? before : { message, texts: new Map() };

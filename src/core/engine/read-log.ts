@@ -28,13 +28,16 @@ export class NewestEvents {
     return new NewestEvents(await store.read(key, bounds));
   }
 
-  /** The events of a range, newest first. Undefined if the last event of the range is not among the newest. */
+  /**
+   * Returns the events of a range, newest first. Returns undefined if the last event of the range is not among the
+   * newest events.
+   */
   endOf(from: number, to: number): readonly StoredEvent[] | undefined {
     const isThere = this.#newestFirst.some(({ seq }) => seq === to);
     return isThere ? this.#newestFirst.filter(({ seq }) => from <= seq && seq <= to) : undefined;
   }
 
-  /** A whole range in order. Undefined if any part of it is not among the newest. */
+  /** Returns a whole range in order. Returns undefined if any part of the range is not among the newest events. */
   allOf(from: number, to: number | undefined): readonly StoredEvent[] | undefined {
     const found = to === undefined ? undefined : this.endOf(from, to);
     return found?.at(-1)?.seq === from ? found.toReversed() : undefined;
@@ -53,7 +56,10 @@ interface Forward {
   readonly newest?: NewestEvents | undefined;
 }
 
-/** Reads the events after `after` in order and page by page, up to `upTo` or to the newest. Throws on a gap. */
+/**
+ * Reads the events after `after` in order and page by page, up to `upTo` or to the newest event. Throws if an event is
+ * missing.
+ */
 export async function* readForward(
   store: Store,
   key: SessionKey,
@@ -79,7 +85,7 @@ interface Backward {
   readonly newest?: NewestEvents | undefined;
 }
 
-/** The events from `from` to `to`, newest first. */
+/** Yields the events from `from` to `to`, newest first. */
 export async function* readBackward(
   store: Store,
   key: SessionKey,

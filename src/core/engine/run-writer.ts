@@ -9,15 +9,15 @@ import { readHead, type SessionWrite, type WriteResult, writeDecision } from './
 export type Decide = (fold: SessionFold) => readonly EventDraft[] | undefined;
 
 /**
- * Writes as the run of a session, and holds the epoch from its claim on. Once another writer claims the session, every
- * write throws FENCED.
+ * Writes to the log as the run of a session. It holds the epoch from its claim on. Once another writer claims the
+ * session, every write throws FENCED.
  */
 export class RunWriter {
   readonly #scope: WriteAccess;
   readonly key: SessionKey;
   #epoch: number | undefined;
   #writtenTo = 0;
-  /** Calls that run in parallel write one after another. */
+  /** Parallel calls write one after another. */
   readonly #writing = new Mutex();
   /** Called with the written events, in order. */
   onWritten: (events: readonly SessionEvent[]) => void = () => undefined;
@@ -27,7 +27,7 @@ export class RunWriter {
     this.key = key;
   }
 
-  /** The seq of the newest event that it wrote, or 0. */
+  /** The seq of the newest event that this writer wrote, or 0. */
   get writtenTo(): number {
     return this.#writtenTo;
   }
@@ -36,13 +36,19 @@ export class RunWriter {
     return this.#epoch;
   }
 
-  /** Never older than the events that it wrote itself. Otherwise a call that has ended would look lost. */
+  /**
+   * Returns the newest fold, which is never older than this writer's own events. Otherwise a call that has ended would
+   * be recovered as lost.
+   */
   async fold(): Promise<SessionFold> {
     const fold = await this.#scope.folds.recent(this.key);
     return fold.seq < this.#writtenTo ? this.#scope.folds.head(this.key) : fold;
   }
 
-  /** Fences all other run writers. Decides on the newest head, or on `read` if given, and again if the head moves. */
+  /**
+   * Claims the session and fences all other run writers. Decides on the newest head, or on `read` if given. Decides
+   * again if the head moves.
+   */
   async claim(decide: Decide, read?: Head): Promise<readonly SessionEvent[] | undefined> {
     const { appended, events } = await this.#write({
       read: (attempt) => readHead(this.#scope, this.key, attempt === 0 ? read : undefined),
@@ -53,12 +59,12 @@ export class RunWriter {
     return events;
   }
 
-  /** A fact lands at any head. */
+  /** Appends a fact, which is accepted at any head. */
   record(...drafts: readonly EventDraft[]): Promise<readonly SessionEvent[]> {
     return this.#writeHeld(() => drafts, true);
   }
 
-  /** A decision lands on the head that it was made on. It is made again if the head has moved. */
+  /** Appends a decision on the head that it was decided on. Decides again if the head has moved. */
   decide(decide: Decide): Promise<readonly SessionEvent[]> {
     return this.#writeHeld(decide, false);
   }

@@ -17,7 +17,7 @@ import type { Previews } from './previews.ts';
 import type { SessionFolds } from './session-folds.ts';
 
 /*
- * Parts of a scope, which is everything that one member of one workspace works with. A use case takes the parts that
+ * Parts of a scope, which is everything that one member of one workspace works with. A use case accepts the parts that
  * it uses, and only the runtime builds the whole.
  */
 
@@ -84,7 +84,7 @@ export interface FilesAccess {
   readonly worktrees: Worktrees;
 }
 
-/** Also reads and changes folders on this machine. */
+/** Reads and changes files in the store, and folders on this machine. */
 export interface WorktreeAccess extends FilesAccess, WarningAccess {
   /** The data folder of the runtime on this machine, which contains the worktrees. */
   readonly data: string;
@@ -115,7 +115,7 @@ export interface RecordAccess {
   readonly secrets: Secrets;
 }
 
-/** Names the member on whose behalf it acts. */
+/** Names the member on whose behalf the code acts. */
 export interface CallerAccess {
   readonly actor: Actor;
   /** The role and profile of that member. */
@@ -129,12 +129,15 @@ export interface WorkerAccess extends WarningAccess {
   readonly workspace: WorkspaceId;
   readonly caller: Caller;
   readonly timing: Timing;
-  /** Starts the runtime's own worker if the session has work, unless the program has one or wants none. */
+  /**
+   * Starts the runtime's own worker if the session has work, unless the program has its own worker or disabled this
+   * one.
+   */
   needWorker(key: SessionKey): void;
 }
 
 export interface HandleAccess {
-  /** Every handle is guarded by it before a caller gets it. */
+  /** Guards a handle. Every handle passes through this before a caller receives it. */
   readonly give: GiveHandle;
 }
 

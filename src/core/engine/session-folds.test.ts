@@ -14,7 +14,7 @@ const fail = (problem: unknown): never => {
   throw problem;
 };
 
-/** A store that counts reads of the log and lists the snapshots put into it. */
+/** A store that counts reads of the log and lists the snapshots that were stored. */
 const counting = (store: RuntimeStore) => {
   const counts = { events: 0 };
   const snapshots: FoldSnapshot[] = [];
@@ -107,7 +107,7 @@ describe('folds of sessions', () => {
     const { session, key } = await talk(store, policy, ['begin']);
     const loops = 12;
     for (let point = 1, loop = 0; loop < loops; loop++) {
-      // One append, so that the snapshot is taken at its end and both rewinds come after it.
+      // One append, so that the snapshot is taken at its end and both rewinds follow it.
       await session.append(Array.from({ length: 12 }, () => ({ role: 'user' as const, content: 'more' })));
       await session.rewind({ to: { seq: point } });
       await session.append({ role: 'user', content: 'once more' });
@@ -119,7 +119,7 @@ describe('folds of sessions', () => {
     expect(counts.events).toBeLessThan(2 * loops * policy.everyEvents);
   });
 
-  test('[FOLD2] opening a session to its context reads the log once', async () => {
+  test('[FOLD2] opening a session and assembling its context reads the log once', async () => {
     const database = newMemoryDatabase();
     const snapshots = { everyEvents: 100, everyBytes: 1e9 };
     const texts = Array.from({ length: 150 }, (_, index) => `${index}`);
@@ -139,7 +139,7 @@ describe('folds of sessions', () => {
     expect(looks).toBe(1);
   });
 
-  test('[FOLD2] facts appended at once are folded as they come, without reading the log again', async () => {
+  test('[FOLD2] concurrently appended facts are folded without reading the log again', async () => {
     const { store, counts } = counting(openMemoryStore());
     const { session, key } = await talk(store, { everyEvents: 1000, everyBytes: 1e9 }, ['first']);
     counts.events = 0;
@@ -152,7 +152,7 @@ describe('folds of sessions', () => {
     expect((await session.summary()).seq).toBe(anew.seq);
   });
 
-  test('[FOLD2, FORK1] a chain of forks, each too short for a snapshot, opens from a bounded tail too', async () => {
+  test('[FOLD2, FORK1] a chain of forks, each too short for a snapshot, also opens by reading a bounded tail', async () => {
     const { store, counts } = counting(openMemoryStore());
     const policy = { everyEvents: 10, everyBytes: 1e9 };
     let { session: newest } = await talk(store, policy, []);
@@ -181,7 +181,7 @@ describe('folds of sessions', () => {
     expect(snapshots.map(({ seq }) => seq)).toEqual([4, 7, 10, 13]);
   });
 
-  test('[FOLD2] a log without snapshots gets them when it is read', async () => {
+  test('[FOLD2] a log without snapshots gets snapshots when it is read', async () => {
     const database = newMemoryDatabase();
     const never = { everyEvents: 1e9, everyBytes: 1e9 };
     const { key } = await talk(
@@ -214,7 +214,7 @@ describe('folds of sessions', () => {
     expect(warnings).toEqual([full]);
   });
 
-  test('[FOLD2] a failure to make a snapshot causes a warning, and the append before it is still acknowledged', async () => {
+  test('[FOLD2] a failure to create a snapshot causes a warning, and the append before it is still acknowledged', async () => {
     const warnings: unknown[] = [];
     const unmakeable = new RangeError('Invalid string length');
     const store: RuntimeStore = {

@@ -17,7 +17,10 @@ import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/ev
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
 
-/** Opening a session folds the tail after its last snapshot, which stays below both limits. */
+/**
+ * How often snapshots are stored. Opening a session folds the tail after its last snapshot, which stays below both
+ * limits.
+ */
 export interface SnapshotPolicy {
   /** A snapshot is due after this many events since the last one. */
   readonly everyEvents: number;
@@ -29,7 +32,7 @@ export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBy
 
 const cachedSessions = 1000;
 
-/** An append that landed, with its events as they are in the log. */
+/** An append that was stored, with its events as they are in the log. */
 export interface Landed {
   readonly outcome: Appended;
   readonly events: readonly SessionEvent[];
@@ -38,14 +41,14 @@ export interface Landed {
 
 export interface Counted {
   readonly state: SessionFold;
-  /** Since the last snapshot. */
+  /** The number of events since the last snapshot. */
   readonly events: number;
   readonly bytes: number;
   /** The fold before the first event of the newest turn, if it was folded here. */
   readonly began?: SessionFold | undefined;
 }
 
-/** Folds and counts one more event. */
+/** Folds one more event and counts it. */
 const counted = (before: Counted | undefined, event: SessionEvent, bytes: number, target?: SessionFold): Counted => {
   const state = fold(before?.state, event, target);
   const isNewTurn = before !== undefined && state.lastTurn > before.state.lastTurn;
@@ -57,7 +60,10 @@ const counted = (before: Counted | undefined, event: SessionEvent, bytes: number
   };
 };
 
-/** The store keeps an unchanged part only once. The state is split by collection, because it is the part that grows. */
+/**
+ * Encodes a fold in parts, because the store keeps an unchanged part only once. The state is split by collection,
+ * because the state is the part that grows.
+ */
 export const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
   seq: rest.seq,
   foldVersion,
@@ -78,7 +84,10 @@ const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
   return { ...Object.fromEntries(rest!), state: deepFreeze(state) } as unknown as SessionFold;
 };
 
-/** Undefined if the snapshot is damaged. Ignoring it loses nothing, because a snapshot is a cache. */
+/**
+ * Decodes a snapshot. Returns undefined if the snapshot is damaged. Ignoring it loses nothing, because a snapshot is a
+ * cache.
+ */
 export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined => {
   try {
     const fold = decodeFold(snapshot);
@@ -89,7 +98,7 @@ export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined =>
   }
 };
 
-/** The seq that a rewind goes back to. Throws if it is not before the rewind itself. */
+/** The seq that a rewind goes back to. Throws if that seq is not before the rewind itself. */
 export const rewindPoint = (event: SessionEvent<'session.rewound'>): number => {
   const { to } = event.payload;
   if (to >= event.seq) throw eventDamaged(event, `it rewinds to event ${to}, which is not before it`);
@@ -105,7 +114,10 @@ export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureErro
 
 const hexOf = (hash: Uint8Array): string => Buffer.from(hash).toString('hex');
 
-/** Whether the event follows the exact event that the fold ends with, not another one with the same seq. */
+/**
+ * Whether the event directly follows the last event of the fold. Compares the hash too, because another event could
+ * have the same seq.
+ */
 const goesOnFrom = ({ seq, hash }: SessionFold, event: StoredEvent): boolean =>
   linkProblem({ seq, hash: Buffer.from(hash, 'hex') }, event) === undefined;
 
@@ -120,7 +132,7 @@ const bodyBytes = (event: StoredEvent): number => (event.body.kind === 'bytes' ?
 
 /**
  * Folds sessions from the newest snapshot and the tail after it, and takes snapshots on the way. Keeps the newest fold
- * of each session in use. A kept fold may be behind the store, and the guards of an append detect that.
+ * of each session in use. A fold in memory may be older than the store, and the conditions of an append detect that.
  */
 export class SessionFolds {
   readonly #store: Store;
@@ -136,17 +148,17 @@ export class SessionFolds {
     this.#report = report;
   }
 
-  /** The newest fold that was seen here. Reads nothing if the session is in use. */
+  /** Returns the newest fold that this process knows. Reads nothing if the session is in use. */
   async recent(key: SessionKey): Promise<SessionFold> {
     return sound(await this.recentOutline(key));
   }
 
-  /** The fold at the head, as the store has it now. */
+  /** Returns the fold at the head, as the store has it now. */
   async head(key: SessionKey): Promise<SessionFold> {
     return sound(await this.outline(key));
   }
 
-  /** Like `recent`, but also works if a commit is damaged. Then everything but the state is reliable. */
+  /** Like `recent`, but also works if a commit is damaged. In that case everything except the state is reliable. */
   async recentOutline(key: SessionKey): Promise<SessionFold> {
     return this.#newest.get(sessionKeyName(key))?.state ?? this.outline(key);
   }
@@ -158,7 +170,10 @@ export class SessionFolds {
     return this.#outlineAt(head);
   }
 
-  /** The fold at a head that was just read. `newest` are the newest events up to it, if they are being read anyway. */
+  /**
+   * Returns the fold at a head that was just read. `newest` are the newest events up to that head, if the caller reads
+   * them anyway.
+   */
   async atHead(head: Head, newest?: Promise<NewestEvents>): Promise<SessionFold> {
     return sound(await this.#outlineAt(head, newest));
   }
@@ -192,7 +207,7 @@ export class SessionFolds {
     return known?.began && known.state === given && given.turn === given.lastTurn ? sound(known.began) : undefined;
   }
 
-  /** Folds the events that were just appended. Forgets the fold if other writers appended in between. */
+  /** Folds the events that were just appended. Drops the fold from memory if other writers appended in between. */
   advance(
     key: SessionKey,
     before: SessionFold | undefined,
@@ -204,14 +219,17 @@ export class SessionFolds {
       this.forget(key);
       return;
     }
-    // Concurrent facts arrive here one after another. Each continues from the fold that is known by then.
+    // Concurrent facts arrive here one after another. Each fact extends the newest fold that is known at that time.
     const base = before && known;
     const folded = events.reduce<Counted | undefined>((each, event) => counted(each, event, 0, target), base)!;
     const since = { ...folded, bytes: folded.bytes + bytes };
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
-  /** Begins the fold of a child at its parent's fold. The counts since the parent's last snapshot carry over. */
+  /**
+   * Starts the fold of a child session from its parent's fold. The counts since the parent's last snapshot are carried
+   * over.
+   */
   seed(key: SessionKey, point: Counted, { outcome, events }: Landed): void {
     if (point.state.hash !== hexOf(outcome.previous)) return;
     const parent: Counted = { ...point, began: undefined };
@@ -219,7 +237,7 @@ export class SessionFolds {
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
-  /** Decisions about one session wait for each other here. So only other processes can conflict with them. */
+  /** Runs decisions about one session one after another. So a decision can conflict only with other processes. */
   inTurn<T>(key: SessionKey, work: () => Promise<T>): Promise<T> {
     return this.#deciding.run(sessionKeyName(key), work);
   }
@@ -237,7 +255,10 @@ export class SessionFolds {
     while (this.#writing.size > 0) await Promise.all(this.#writing);
   }
 
-  /** `targets` caches the folds that rewinds go back to, so that nested rewinds compute each fold once. */
+  /**
+   * Folds up to a head. `targets` caches the folds that rewinds go back to, so that nested rewinds compute each fold
+   * once.
+   */
   async #foldTo(
     key: SessionKey,
     seq: number,
@@ -286,7 +307,10 @@ export class SessionFolds {
     return events >= this.#policy.everyEvents || bytes >= this.#policy.everyBytes;
   }
 
-  /** No caller waits for a snapshot, because it is a cache. If it cannot be written, the log still has everything. */
+  /**
+   * Stores a snapshot if one is due. No caller waits for it, because a snapshot is a cache. If it cannot be written,
+   * the log still has everything.
+   */
   #snapshot(key: SessionKey, tracked: Counted): Counted {
     const write = async (): Promise<void> => this.#store.putSnapshot(key, encodeFold(tracked.state));
     const writing = write()

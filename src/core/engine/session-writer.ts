@@ -11,7 +11,7 @@ import { earlierAnswer, earlierEvents } from './idempotency.ts';
 import type { LogAccess, WriteAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
 
-/** A decision to append. Without a `command`, the append lands in any status of the session. */
+/** A decision to append. Without a `command`, the append is accepted in any status of the session. */
 export interface WriteDecision extends Omit<Decision, 'command'>, Partial<Pick<Decision, 'command'>> {
   /** The fold that a rewind goes back to. */
   readonly target?: SessionFold | undefined;
@@ -22,36 +22,42 @@ export interface FoldReading {
   /** The epoch of the head that the fold was read at. */
   readonly epoch?: number | undefined;
   /**
-   * The fold may be behind the store. A rejection, or a decision to write nothing, is then made again on the newest
-   * fold.
+   * Whether the fold may be older than the store. A rejection, or a decision to write nothing, is then repeated on the
+   * newest fold.
    */
   readonly isRecent?: boolean | undefined;
 }
 
 export interface SessionWrite {
-  /** The fold to decide on: any for the first attempt, the newest for the others. */
+  /** Reads the fold to decide on. The first attempt may use any fold, later attempts need the newest. */
   readonly read: (attempt: number) => Promise<FoldReading>;
-  /** Undefined, or without drafts, when there is nothing to write. Called once for each attempt. */
+  /**
+   * Decides what to append. Returns undefined, or no drafts, if there is nothing to write. Called once for each
+   * attempt.
+   */
   readonly decide: (
     fold: SessionFold,
     attempt: Attempt,
   ) => WriteDecision | undefined | Promise<WriteDecision | undefined>;
   /**
-   * The epoch of the run that writes. Without it, the writer is an outside writer, or claims the session if the
-   * decision takes over.
+   * The epoch of the run that writes. Without it, this is an outside writer. A decision that takes over claims the
+   * session instead.
    */
   readonly epoch?: number | undefined;
   readonly idempotencyKey?: IdempotencyKey | undefined;
 }
 
 export interface WriteResult {
-  /** The events of the first request if an idempotency key is repeated. Empty if there was nothing to write. */
+  /**
+   * The written events. For a repeated idempotency key, the events of the first request. Empty if there was nothing to
+   * write.
+   */
   readonly events: readonly SessionEvent[];
   /** Undefined when nothing was appended. */
   readonly appended?: Appended | undefined;
 }
 
-/** The newest fold and its epoch, with one read of the head. `known` is a head that was just read. */
+/** Reads the newest fold and its epoch, with one read of the head. `known` is a head that was just read. */
 export const readHead = async ({ store, folds }: LogAccess, key: SessionKey, known?: Head): Promise<FoldReading> => {
   const head = known ?? (await store.head(key));
   if (!head) throw sessionNotFound(key);
@@ -72,7 +78,10 @@ const writerFor = async (
   return { kind: 'run', epoch };
 };
 
-/** Whether a new decision may land. A rejected status is final if the decision was made on that status. */
+/**
+ * Whether another attempt may succeed. A rejection because of the status is final if the decision was made on that
+ * same status.
+ */
 const mayLandLater = (outcome: AppendOutcome, { status }: SessionFold, isClaim: boolean): boolean => {
   if (outcome.outcome === 'status') return outcome.status !== status;
   return outcome.outcome === 'conflict' || (outcome.outcome === 'fenced' && isClaim);
@@ -106,7 +115,8 @@ const appendDecision = async (
 };
 
 /**
- * The one writer path. Decides on a fold, appends on its head or as a fact, and retries while other writers conflict.
+ * Writes to a session. All writers use this function. It decides on a fold, appends on the head of that fold or as a
+ * fact, and retries while other writers conflict.
  */
 export const writeDecision = (scope: WriteAccess, key: SessionKey, write: SessionWrite): Promise<WriteResult> =>
   retryConflicts(scope, key, async (attempt) => {

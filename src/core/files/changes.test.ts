@@ -47,7 +47,7 @@ test('[FILE9] created, deleted, modified and newly executable files are listed b
   ]);
 });
 
-test('[FILE9] moved content counts as renamed, preferably to a path with the same file name', async () => {
+test('[FILE9] moved content is reported as renamed, preferably to a path with the same file name', async () => {
   const before = treeOf({
     'old/a': file('same'),
     'old/b': file('same'),
@@ -85,7 +85,7 @@ const keep = (entries: [string, TreeEntry][]): string => {
   return hash;
 };
 
-test('[FILE11] few trees that expand to endlessly many or endlessly deep paths are rejected', async () => {
+test('[FILE11] a few trees that expand to an unlimited number or depth of paths are rejected', async () => {
   const folder = (hash: string) => ({ kind: 'folder', mode: 0o755, hash }) as const;
   const none = keep([]);
   let wide = none;

@@ -6,7 +6,8 @@ import { heldBy, type ReadTree } from './read-tree.ts';
 import { isSameEntry, rootEntry, type Tree, type TreeEntry } from './tree.ts';
 
 /**
- * A change of one path. A change of a folder covers only the folder itself, because its content has its own changes.
+ * A change of one path. A change of a folder covers only the folder itself, because changes of its content are listed
+ * separately.
  */
 export type FileChange =
   | { readonly change: 'created'; readonly path: string; readonly after: TreeEntry }
@@ -49,7 +50,10 @@ interface Side {
   readonly read: ReadTree;
 }
 
-/** Bounded, because few small trees that repeat each other can expand to any number of paths. */
+/**
+ * The maximum number of changes. It is limited because a few small trees that name each other repeatedly can expand to
+ * any number of paths.
+ */
 const maxChanges = 1_000_000;
 const readAtOnce = 256;
 
@@ -75,8 +79,8 @@ const inOrder = (changes: readonly FileChange[]): readonly FileChange[] =>
     .map(({ change }) => change);
 
 /**
- * The changes between two trees, without renames. A path occurs twice if a folder replaced a file or a file a folder.
- * Equal folders are not read, others are read in parallel.
+ * Returns the changes between two trees, without renames. A path occurs twice if a folder replaced a file, or a file
+ * replaced a folder. Equal folders are not read. Other folders are read in parallel.
  */
 export const findChanges = async (before: Side, after: Side): Promise<readonly FileChange[]> => {
   const changes: FileChange[] = [];
@@ -108,7 +112,10 @@ export const changedFiles = (changes: readonly FileChange[]): readonly ChangedFi
     return [{ path: each.path, change, ...(each.change === 'renamed' && { from: each.from }) }];
   });
 
-/** The identity of content for rename detection. Empty files have none, because any of them could be the source. */
+/**
+ * The identity of content for rename detection. Empty files have no identity, because any empty file could be the
+ * source.
+ */
 const contentOf = (entry: TreeEntry): string | undefined => {
   if (entry.kind === 'link') return `link ${entry.target}`;
   return entry.kind === 'file' && entry.size > 0 ? entry.hash : undefined;
@@ -118,7 +125,7 @@ const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 type Deleted = Extract<FileChange, { change: 'deleted' }>;
 
-/** Takes one of the deleted files with this content, preferably one with the same file name. */
+/** Removes and returns one of the deleted files with this content, preferably one with the same file name. */
 const takeSource = (sources: Deleted[] | undefined, path: string): Deleted | undefined => {
   if (!sources || sources.length === 0) return undefined;
   const place = sources.findIndex((source) => baseName(source.path) === baseName(path));

@@ -7,8 +7,8 @@ type Entry = TreeEntry | undefined;
 type Met = readonly [ours: Entry, theirs: Entry];
 
 /**
- * Builds the common base of two sessions from their merge points, newest first: each path has the entry that both last
- * shared. The new trees are returned, not stored.
+ * Builds the common base of two sessions from their merge points, newest first: each path has the last entry that was
+ * equal in both sessions. The new trees are returned, not stored.
  */
 export const commonTree = async (
   read: ReadTree,

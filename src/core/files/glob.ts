@@ -18,7 +18,7 @@ const tokensOf = (part: string, glob: string): readonly Token[] => {
   return [{ takes: (char) => char === wanted }];
 };
 
-/** Adds a position in the tokens, and the next ones that are reachable without a character. */
+/** Adds a position in the tokens, and the following positions that can be reached without reading a character. */
 const enter = (tokens: readonly Token[], places: Set<number>, place: number): void => {
   if (places.has(place)) return;
   places.add(place);
@@ -38,7 +38,7 @@ const step = (tokens: readonly Token[], places: ReadonlySet<number>, char: strin
   return next;
 };
 
-/** A fast test for simple globs: a name, or a name with one star. */
+/** Returns a fast test for simple globs: a name, or a name with one star. Returns undefined for other globs. */
 const plainTest = (glob: string): ((path: string) => boolean) | undefined => {
   if (/[?[\\]|\*.*\*/s.test(glob)) return undefined;
   const [head, tail] = glob.split('*') as [string, string?];

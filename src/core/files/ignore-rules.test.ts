@@ -13,7 +13,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The paths that git ignores. The paths need not exist, and git treats them as files. */
+/** Returns the paths that git ignores. The paths need not exist, and git treats them as files. */
 const ignoredByGit = (rules: string, paths: readonly string[]): ReadonlySet<string> => {
   writeFileSync(join(folder, '.gitignore'), rules);
   const asked = { cwd: folder, input: paths.join('\0'), encoding: 'utf8' } as const;
@@ -22,7 +22,7 @@ const ignoredByGit = (rules: string, paths: readonly string[]): ReadonlySet<stri
   return new Set(stdout.split('\0').filter(Boolean));
 };
 
-/** Decides as a walk does: an ignored folder hides everything in it. */
+/** Decides in the same way as a scan: an ignored folder hides everything in it. */
 const isIgnored = (rules: string, path: string): boolean => {
   const verdict = parseIgnoreRules(rules);
   const segments = path.split('/');

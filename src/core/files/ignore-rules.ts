@@ -6,14 +6,15 @@ interface Rule {
   readonly foldersOnly: boolean;
 }
 
-/** Decides about a path relative to the folder of the rules. Undefined if no rule matches. */
+/** Decides about a path relative to the folder of the rules. Returns undefined if no rule matches. */
 export type IgnoreRules = (path: string, isFolder: boolean) => 'ignored' | 'kept' | undefined;
 
-/** A larger rules file is not applied. */
+/** The maximum size of a rules file. A larger file is not applied. */
 export const maxRulesBytes = 256 * 1024;
 
 /**
- * Longer lines, and lines with more stars, are not applied, because each costs time for every character of every name.
+ * The maximum length of a rule. Longer lines, and lines with more stars, are not applied, because each rule costs time
+ * for every character of every name.
  */
 const maxLineChars = 1024;
 const maxStars = 16;

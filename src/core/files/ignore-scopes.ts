@@ -1,11 +1,12 @@
 import { type IgnoreRules, maxRulesBytes, parseIgnoreRules } from './ignore-rules.ts';
 
 /**
- * Rules in .gitignore syntax for what snapshots leave out. Any folder can have one, and it overrides the rules above.
+ * The name of files with rules in .gitignore syntax for paths that snapshots leave out. Any folder can have one, and
+ * its rules override the rules of the folders above.
  */
 export const ignoreFile = '.perdureignore';
 
-/** Dependencies and caches, which a command can recreate. */
+/** The default rules: dependencies and caches, which a command can recreate. */
 const defaultIgnores = [
   'node_modules/',
   '.venv/',

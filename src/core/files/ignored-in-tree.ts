@@ -4,7 +4,10 @@ import { defaultScopes, ignoredIn, ignoreFile, type Scope, scopeOf } from './ign
 import { type ReadTree, readContent } from './read-tree.ts';
 import type { Tree } from './tree.ts';
 
-/** Returns a test whether the ignore rules inside a snapshot would leave out a path that the snapshot does not hold. */
+/**
+ * Returns a function that checks a path which is not in the snapshot: whether the snapshot's own ignore rules would
+ * leave it out.
+ */
 export const ignoredInTree = (root: BlobHash, read: ReadTree, blobs: Blobs) => {
   const scopesAt = async (tree: Tree | undefined, folder: readonly string[]): Promise<readonly Scope[]> => {
     const entry = tree?.get(ignoreFile);

@@ -3,7 +3,7 @@ import type { PayloadOf } from '../../schema/event.ts';
 /** Why a path of a worktree is not in its snapshot. `special` means sockets, pipes and devices. */
 export type LeftOutReason = keyof PayloadOf<'files.snapshotted'>['leftOut'];
 
-/** For each reason the count and the first few paths. A left-out folder counts once. */
+/** For each reason, the number of paths and the first few of them. A left-out folder is counted as one path. */
 export type LeftOut = Readonly<Record<LeftOutReason, { readonly count: number; readonly paths: readonly string[] }>>;
 
 const shownPaths = 10;

@@ -5,7 +5,7 @@ import { blobOfTree, type FolderEntry, isSameEntry, rootEntry, type TreeEntry } 
 
 export interface Merged {
   readonly root: BlobHash;
-  /** The trees that the store may not have yet. */
+  /** The new trees, which may not be in the store yet. */
   readonly trees: readonly NewBlob[];
   /** Paths that both sides changed differently. Our version is kept. */
   readonly conflicts: readonly string[];

@@ -9,7 +9,7 @@ import { hashContent } from './tree.ts';
 const invalid = (message: string): PerdureError =>
   new PerdureError('INVALID_INPUT', `the artifact is not valid: ${message}`);
 
-/** Stores the content of an artifact without secrets. The caller must append the event that names it. */
+/** Stores the redacted content of an artifact. The caller must append the event that names it. */
 export const newArtifact = async (
   { blobs, redactor }: { readonly blobs: Blobs; readonly redactor: Redactor },
   name: string,

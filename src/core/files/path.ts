@@ -34,7 +34,7 @@ const windowsProblem = (name: string): string | undefined => {
   return windowsDevice.test(name) ? 'is the name of a device on Windows' : undefined;
 };
 
-/** Why a name is not allowed in a worktree. Undefined if it is. */
+/** Returns why a name is not allowed in a worktree. Returns undefined if it is allowed. */
 export const nameProblem = (name: string, platform: NodeJS.Platform = process.platform): string | undefined => {
   if (name === '' || name === '.' || name === '..') return 'is not a valid name';
   if (name.includes('/') || name.includes('\0')) return 'has a character that is not allowed in names';
@@ -46,7 +46,7 @@ export const nameProblem = (name: string, platform: NodeJS.Platform = process.pl
 
 export const maxPathChars = 4096;
 
-/** Joins a path. Limits its length, because damaged trees could be nested without end. */
+/** Joins a folder path and a name. Limits the length, because damaged trees could be nested without end. */
 export const childPath = (folder: string, name: string): string => {
   const path = folder === '' ? name : `${folder}/${name}`;
   if (path.length <= maxPathChars) return path;

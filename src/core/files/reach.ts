@@ -24,7 +24,10 @@ export interface BlobProblem {
   readonly reason: string;
 }
 
-/** Undefined for errors that do not concern a blob, such as an unreachable store. */
+/**
+ * Returns the problem that an error reports. Returns undefined for errors that do not concern a blob, such as an
+ * unreachable store.
+ */
 export const blobProblemOf = (error: unknown): BlobProblem | undefined =>
   isPerdureError(error) && 'problem' in error.details ? (error.details.problem as BlobProblem) : undefined;
 
@@ -57,8 +60,8 @@ const maxAhead = 32;
 const maxAheadBytes = 8 * 1024 * 1024;
 
 /**
- * Yields the blobs with their bytes, in the same order. Reads a bounded number ahead, because reading one by one would
- * mostly wait.
+ * Yields the blobs with their bytes, in the same order. Reads a bounded number ahead, because reading the blobs one by
+ * one would mostly be waiting.
  */
 export async function* readAhead(
   blobs: Blobs,
@@ -84,7 +87,7 @@ export async function* readAhead(
 }
 
 /**
- * Finds everything below the given trees. Each blob occurs once, however often it is named, and a tree comes after its
+ * Finds everything below the given trees. Each blob occurs once, however often it is named, and a tree follows its
  * content. A file with the exact bytes of a tree occurs once as a tree and once as content.
  */
 export class Reach {

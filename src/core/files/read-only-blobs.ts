@@ -1,6 +1,6 @@
 import type { Blobs } from '../ports/blobs.ts';
 
-/** Discards all writes, for callers that only look. */
+/** Returns blobs that discard all writes, for callers that only read. */
 export const readOnlyBlobs = (blobs: Blobs): Blobs => ({
   putBlobs: async () => undefined,
   readBlob: (hash) => blobs.readBlob(hash),

@@ -17,7 +17,7 @@ export const readContent = async (blobs: Blobs, hash: BlobHash): Promise<Uint8Ar
   return bytes;
 };
 
-/** Caches trees, so that each is read once. */
+/** Returns a function that reads trees. It caches them, so that each tree is read once. */
 export const treeReader = (blobs: Blobs): ReadTree => {
   const read = new Map<BlobHash, Promise<Tree>>([[emptyTree.hash, Promise.resolve(new Map())]]);
   return (hash) => {
@@ -31,11 +31,11 @@ export const treeReader = (blobs: Blobs): ReadTree => {
 
 const nothing: Tree = new Map();
 
-/** The content of a folder. Empty for anything else. */
+/** Returns the content of a folder, or an empty tree for any other entry. */
 export const heldBy = async (read: ReadTree, entry: TreeEntry | undefined): Promise<Tree> =>
   entry?.kind === 'folder' ? read(entry.hash) : nothing;
 
-/** The entry at a path of a tree. Undefined if there is none. */
+/** Returns the entry at a path of a tree. Returns undefined if there is none. */
 export const findEntry = async (
   read: ReadTree,
   root: BlobHash,
@@ -49,7 +49,7 @@ export const findEntry = async (
   return entry;
 };
 
-/** Every entry below a tree with its path, each folder before its content. */
+/** Yields every entry below a tree with its path, each folder before its content. */
 export async function* listTree(read: ReadTree, root: BlobHash, path = ''): AsyncGenerator<[string, TreeEntry]> {
   for (const [name, entry] of await read(root)) {
     const at = childPath(path, name);

@@ -3,7 +3,10 @@ import type { BlobHash } from '../ports/blobs.ts';
 import type { FileChange } from './changes.ts';
 import type { TreeEntry } from './tree.ts';
 
-/** Lines begin with a space, `-` or `+` as in a unified diff. `\` marks that the last line has no newline. */
+/**
+ * One hunk of a diff. Lines begin with a space, `-` or `+` as in a unified diff. `\` marks that the last line has no
+ * newline.
+ */
 export interface Hunk {
   readonly oldStart: number;
   readonly oldLines: number;
@@ -20,7 +23,7 @@ export type ContentDiff =
 
 export interface FileDiff {
   readonly change: FileChange;
-  /** Absent for folders, and if the content is equal. */
+  /** The diff of the content. Absent for folders, and if the content is equal. */
   readonly content?: ContentDiff;
   /** A diff in git's format, which git and patch can apply. Empty for folders. */
   readonly unified: string;

@@ -51,7 +51,7 @@ const hostileTrees: Readonly<Record<string, string>> = {
   'with an extra field in a row': `perdure.tree.1\n${row('a', 'link', 'x', 'y')}`,
 };
 
-describe('[FILE11] a tree that no release writes is rejected', () => {
+describe('[FILE11] a malformed or hostile tree is rejected', () => {
   test.each(Object.entries(hostileTrees))('%s', (_, text) => {
     expect(() => decodeTree(Buffer.from(text))).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT' }));
   });

@@ -52,8 +52,8 @@ const rowOf = (name: string, entry: TreeEntry): readonly unknown[] => {
 };
 
 /**
- * Deterministic: equal entries give equal bytes. A header is followed by JSON rows, sorted by the UTF-16 units of the
- * names.
+ * Encodes a tree deterministically: equal entries produce equal bytes. A header is followed by JSON rows, sorted by
+ * the UTF-16 units of the names.
  */
 export const encodeTree = (tree: Tree): Uint8Array =>
   Buffer.from(`${header}${JSON.stringify(inOrder(tree).map(([name, entry]) => rowOf(name, entry)))}`);
@@ -63,7 +63,7 @@ export const blobOfTree = (tree: Tree): NewBlob => {
   return { hash: hashOf(bytes), bytes };
 };
 
-/** The files of a session before its first snapshot. It is never stored. */
+/** The empty tree, which stands for the files of a session before its first snapshot. It is never stored. */
 export const emptyTree: NewBlob = blobOfTree(new Map());
 
 /** The tree of the files in a fold. */
@@ -93,7 +93,7 @@ const entryOf = ([, kind, ...rest]: readonly unknown[]): TreeEntry | undefined =
 const damaged = (reason: string) =>
   new PerdureError('STORE_CORRUPT', `a tree cannot be read: ${reason}; restore the store from a backup`);
 
-/** Rejects anything that `encodeTree` would not write, and names that could lead out of a worktree. */
+/** Decodes a tree. Rejects anything that `encodeTree` would not write, and names that could lead out of a worktree. */
 export const decodeTree = (bytes: Uint8Array): Tree => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   if (!text.startsWith(header)) throw damaged('its header is missing or of another version');
@@ -113,12 +113,12 @@ const parseRows = (json: string): readonly unknown[] => {
     const rows: unknown = JSON.parse(json);
     if (Array.isArray(rows)) return rows;
   } catch {
-    // Reported below.
+    // The error is reported below.
   }
   throw damaged('its rows are not a JSON list');
 };
 
-/** A constant, because snapshots do not record the mode of the worktree's root folder. */
+/** The mode of a worktree's root folder. It is constant, because snapshots do not record it. */
 export const rootMode = 0o755;
 export const rootEntry = (hash: BlobHash): FolderEntry => ({ kind: 'folder', mode: rootMode, hash });
 

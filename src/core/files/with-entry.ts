@@ -3,7 +3,8 @@ import type { ReadTree } from './read-tree.ts';
 import { blobOfTree, emptyTree, type TreeEntry } from './tree.ts';
 
 /**
- * Sets or removes one entry of a tree and creates missing folders. Returns undefined if a file or link is in the way.
+ * Sets or removes one entry of a tree and creates missing folders. Returns undefined if a file or link blocks the
+ * path.
  */
 export const withEntry = async (
   read: ReadTree,

@@ -19,7 +19,7 @@ test('makeFolder creates missing parents, and may run repeatedly and concurrentl
   }
 });
 
-test('[ST9] makePrivateFolder restricts only the new folder, and keeps the modes of parents and existing folders', async () => {
+test('[ST9] makePrivateFolder restricts only the new folder, not its parents or existing folders', async () => {
   const before = process.umask(0o022);
   onTestFinished(() => void process.umask(before));
   const above = join(root(), 'a', 'b');

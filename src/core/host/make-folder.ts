@@ -23,7 +23,7 @@ const isLinkToNothing = async (path: string, error: unknown): Promise<boolean> =
   return (await lstat(path).catch(() => undefined))?.isSymbolicLink() ?? false;
 };
 
-/** Finds the nearest existing thing at or above a path that is not a folder. */
+/** Finds the nearest existing file or link, at the path or above it, that is not a folder. */
 const obstacleOn = async (path: string): Promise<Obstacle | undefined> => {
   try {
     return (await stat(path)).isDirectory() ? undefined : { path, kind: 'a file' };

@@ -16,7 +16,10 @@ export interface ProcessStat {
 
 const kernelThread = 0x200000;
 
-/** See proc_pid_stat(5). Parses from the last bracket on, because the process name before it can hold any character. */
+/**
+ * Reads the stat file of a process, see proc_pid_stat(5). Parses from the last bracket on, because the process name
+ * before it can contain any character.
+ */
 export const statOf = (pid: number): ProcessStat | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -32,7 +35,7 @@ export const statOf = (pid: number): ProcessStat | undefined => {
   }
 };
 
-/** Empty on systems without /proc. */
+/** The id of the current boot. Empty on systems without /proc. */
 export const bootId = (): string => {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -57,6 +60,6 @@ const canBeSignalled = (pid: number): boolean => {
   }
 };
 
-/** Whether the process is alive. A zombie counts as ended. */
+/** Whether the process is alive. A zombie process is treated as ended. */
 export const isRunning = ({ pid, start }: ProcessIdentity): boolean =>
   canBeSignalled(pid) && identityOf(pid).start === start && statOf(pid)?.state !== 'Z';

@@ -8,7 +8,7 @@ export const withUnfinished = async <T>(files: readonly string[], work: () => Pr
     try {
       for (const file of files) rmSync(file, { force: true });
     } catch {
-      // A file that cannot be removed stays. The original failure is reported.
+      // A file that cannot be removed is left. The original failure is reported.
     }
   };
   const end = (signal: NodeJS.Signals): void => {

@@ -28,7 +28,8 @@ const dayMs = 86_400_000;
  *  home ──▶ home.leaving ──▶ home.gone ──▶ nothing
  *    ◀── holds something else
  *
- * Once a home has been moved, a worker of its session makes a new one. No session uses what is left in `.gone`.
+ * Once a home has been moved, a worker of its session creates a new one. No session uses a home whose name ends in
+ * `.gone`.
  */
 const leaving = (home: string): string => `${home}.leaving`;
 const gone = (home: string): string => `${home}.gone`;
@@ -55,7 +56,7 @@ const isNamed = async (scope: LogAccess, key: SessionKey, tree: BlobHash): Promi
   return false;
 };
 
-/** Files that were moved aside are in no snapshot, so they are kept for some time. */
+/** Returns why files that were moved aside must be kept. They are in no snapshot, so they are kept for some time. */
 const asideProblem = async ({ clock }: Pick<WriteAccess, 'clock'>, aside: string): Promise<string | undefined> => {
   const keptSince = clock.now() - asideDays * dayMs;
   for (const name of await namesIn(aside)) {
@@ -65,7 +66,10 @@ const asideProblem = async ({ clock }: Pick<WriteAccess, 'clock'>, aside: string
   return undefined;
 };
 
-/** Reads every file, because a removal must not rely on an earlier scan. */
+/**
+ * Returns why the files of a worktree must be kept. Reads every file, because a removal must not rely on an earlier
+ * scan.
+ */
 const filesProblem = async (
   scope: LogAccess & WorktreeAccess,
   key: SessionKey,
@@ -81,7 +85,7 @@ const filesProblem = async (
   return (await isNamed(scope, key, there.root)) ? undefined : 'it contains files that no snapshot has';
 };
 
-/** Why a home must be kept. Undefined if the log has everything in it. */
+/** Returns why a home must be kept. Returns undefined if everything in it is in the log. */
 const problemWith = async (scope: CollectAccess, key: SessionKey, home: string): Promise<string | undefined> => {
   try {
     return await asWorktreeError(
@@ -97,7 +101,7 @@ const problemWith = async (scope: CollectAccess, key: SessionKey, home: string):
 const isArchived = async ({ store }: LogAccess, key: SessionKey): Promise<boolean> =>
   (await store.head(key))?.summary.status === 'archived';
 
-/** Tolerates concurrent collections, and a session that already works in a new home. */
+/** Moves a home. Tolerates concurrent collections, and a session that already works in a new home. */
 const move = async (from: string, to: string): Promise<'moved' | 'is gone' | 'is taken'> => {
   try {
     await rename(from, to);
@@ -142,7 +146,7 @@ const collectHome = async (
   return settleMoved(scope, key, home);
 };
 
-/** Considers only folders of sessions in this store. */
+/** Removes the worktrees of archived sessions. Considers only folders of sessions in this store. */
 export const collectWorktrees = async (scope: CollectAccess, dryRun: boolean): Promise<readonly OldWorktree[]> => {
   const homes = homesOf(scope.data, scope.workspace);
   const names = new Set(await namesIn(homes));

@@ -36,7 +36,7 @@ const two = filesOf({ 'a/b/c': 'two', d: 'same' });
 const loose = filesOf({ 'x/y': 'loose', z: 'same' });
 
 describe('a collection', () => {
-  test('[GC2] keeps every blob that events name: all snapshots, also of a rewound past, of forks and of artifacts', async () => {
+  test('[GC2] keeps every blob that events name: all snapshots, also rewound ones and those of forks, and artifacts', async () => {
     const { beside, runtime, id, age, has, kept } = await begin();
     const session = await runtime.sessions.get(id);
     const artifact = contentOf('artifact');
@@ -132,7 +132,7 @@ const bundleOf = async (blobs: readonly NewBlob[]) => {
   };
 };
 
-test('[GC3, BUN5] a collection between the blobs of an import and its events removes none of them', async () => {
+test('[GC3, BUN5] a collection that runs after an import stored its blobs and before it wrote its events removes none of them', async () => {
   const bundle = await bundleOf(one);
   let collected: unknown;
   const { beside, runtime, age, has } = await begin((store) =>
@@ -154,8 +154,8 @@ test('[GC3, BUN5] a collection between the blobs of an import and its events rem
 type Step = 'now' | 'findBlobEvents' | 'looseBlobs' | 'hasBlobs' | 'removeBlobs';
 
 /**
- * A collection that another process interrupts: `at` sets work that runs once, just before or after the next call of a
- * step.
+ * A collection that another process interrupts: `at` schedules work that runs once, just before or after the next call
+ * of the named step.
  */
 const interrupted = async () => {
   let due: { step: Step; when: 'before' | 'after'; work: () => Promise<unknown> } | undefined;
@@ -197,7 +197,7 @@ const moments = (['now', 'findBlobEvents', 'looseBlobs', 'removeBlobs'] as const
 ]);
 
 describe.each(moments)('during a collection, %s %s', (when, step) => {
-  test('[GC3, GC6] a snapshot of long unnamed blobs loses none of them', async () => {
+  test('[GC3, GC6] a snapshot loses no blob, even if no event named its blobs for a long time', async () => {
     const { beside, runtime, id, age, at, has, wasThere } = await interrupted();
     await put(beside, [...one, ...loose]);
     age();
@@ -236,7 +236,7 @@ describe.each(moments)('during a collection, %s %s', (when, step) => {
     expect(has([...one, ...two])).toBe(true);
   });
 
-  test('[GC3, GC6, BUN5] an import of long unnamed blobs loses none of them', async () => {
+  test('[GC3, GC6, BUN5] an import loses no blob, even if no event named its blobs for a long time', async () => {
     const { beside, runtime, age, at, has, wasThere } = await interrupted();
     const bundle = await bundleOf(one);
     await put(beside, [...one, ...loose]);
@@ -250,7 +250,7 @@ describe.each(moments)('during a collection, %s %s', (when, step) => {
     expect({ wasThere: wasThere(), isKept: has(one) }).toEqual({ wasThere: true, isKept: true });
   });
 
-  test('[GC3] another complete collection removes, together with this one, what one would remove', async () => {
+  test('[GC3] two concurrent collections together remove the same blobs as one would', async () => {
     const { beside, runtime, id, age, at, has, kept } = await interrupted();
     const other = await openRuntime({ store: beside });
     await put(beside, [...one, ...loose]);

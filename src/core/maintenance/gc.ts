@@ -11,7 +11,9 @@ import type { RuntimeStore } from '../ports/runtime-store.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { type CollectAccess, collectWorktrees, type OldWorktree } from './gc-worktrees.ts';
 
-/** Longer than any writer takes between storing a blob and appending the event that names it. */
+/**
+ * The default grace. It is longer than any writer needs between storing a blob and appending the event that names it.
+ */
 const defaultGraceMs = 24 * 3_600_000;
 const pageBlobs = 1000;
 
@@ -19,11 +21,11 @@ const Options = z.strictObject({
   /** Reports what would be removed, and removes nothing. */
   dryRun: z.boolean().default(false),
   /**
-   * Blobs that were stored or requested within this time stay. It must be longer than any writer takes from then until
-   * the event that names the blob.
+   * Blobs that were stored or queried within this time are kept. It must be longer than any writer needs between that
+   * use of a blob and the append of the event that names it.
    */
   graceMs: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).default(defaultGraceMs),
-  /** Called with the progress. */
+  /** Called repeatedly with the progress. */
   onProgress: z.custom<(progress: GcProgress) => void>((value) => typeof value === 'function').optional(),
 });
 export type GcOptions = z.input<typeof Options>;
@@ -37,13 +39,13 @@ export interface BlobCount {
 }
 
 export interface Collected {
-  /** Blobs that events name, directly or through trees. Payloads and fold snapshots do not count. */
+  /** Blobs that events name, directly or through trees. Payloads and fold snapshots are not included. */
   readonly named: number;
   /** Blobs that no event names, used within the grace. */
   readonly young: BlobCount;
   /** Blobs that no event names, not used within the grace. */
   readonly garbage: BlobCount;
-  /** The garbage that was removed. Blobs that were used meanwhile stayed. */
+  /** The garbage that was removed. Blobs that were used meanwhile are not included. */
   readonly removed: BlobCount;
   /** Worktrees of archived sessions on this machine. */
   readonly worktrees: readonly OldWorktree[];
@@ -100,7 +102,10 @@ function* inPages<T>(all: Iterable<T>): Generator<readonly T[]> {
   for (let page = [...rest.take(pageBlobs)]; page.length > 0; page = [...rest.take(pageBlobs)]) yield page;
 }
 
-/** A named blob that is not loose must be kept by a payload or a fold snapshot too. Otherwise it is missing. */
+/**
+ * Rejects a missing blob. A blob that an event names and that is not loose must also be named by a payload or a fold
+ * snapshot. Otherwise it is missing.
+ */
 const refuseMissing = async (place: Place, notLoose: ReadonlySet<BlobHash>): Promise<void> => {
   const missing = new Set(notLoose);
   for (const page of inPages(notLoose)) {

@@ -16,7 +16,7 @@ export interface BadEvent {
   readonly blob?: string;
 }
 
-/** Undefined for redacted events and for events of later releases. */
+/** Decodes an event. Returns undefined for redacted events and for events of later releases. */
 export const legible = (workspace: WorkspaceId, stored: StoredEvent): SessionEvent | undefined => {
   try {
     return decodeEvent(workspace, stored);
@@ -44,9 +44,9 @@ const agrees = async (store: Store, key: SessionKey, state: SessionFold): Promis
 };
 
 /**
- * Folds the log from its first event without snapshots. Reports the first snapshot that differs, or a commit that does
- * not apply. `points` are the events that rewinds go back to. Stops at a redacted event, because there is no fold
- * after it.
+ * Folds the log from its first event without snapshots. Reports the first snapshot that differs, or the first commit
+ * that cannot be applied. `points` are the events that rewinds go back to. Stops at a redacted event, because there is
+ * no fold after it.
  */
 export const foldProblem = async (
   store: Store,

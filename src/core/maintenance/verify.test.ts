@@ -62,7 +62,7 @@ describe('verify', () => {
     return { session: await sessions.get(session.id), kept: database.workspaces.get(workspace)!.blobs, reads };
   };
 
-  test('[VER1] reads each tree and each content that events name once, and without contents only the trees', async () => {
+  test('[VER1] reads each tree and each content that events name once, and with `quick` only the trees', async () => {
     const { session, reads } = await withFiles();
     expect(await session.verify()).toMatchObject({ ok: true, events: 6 });
     expect(reads.toSorted()).toEqual(files.map(({ hash }) => hash).toSorted());
@@ -97,7 +97,7 @@ describe('verify', () => {
     }
   });
 
-  test('[HASH4] finds a session that names another parent, and one of another family', async () => {
+  test('[HASH4] detects a session that names a wrong parent or a wrong family', async () => {
     const { session, row, database } = await withPayload(hello);
     const child = await session.fork({ at: { seq: 1 } });
     const sibling = await session.fork({ at: { seq: 1 } });

@@ -35,7 +35,7 @@ class Walk {
   /** The blobs that events name, with the seqs of the events. */
   readonly named: { readonly seq: number; readonly named: NamedBlob }[] = [];
 
-  /** Returns why the event is not as it was written. */
+  /** Adds an event. Returns why it differs from what was written, or undefined if it does not. */
   add(key: SessionKey, event: StoredEvent): string | undefined {
     const before = 'session' in this.#last && this.#last.session === event.session ? this.#summary : undefined;
     const problem = linkProblem(this.#last, event);
@@ -51,7 +51,7 @@ class Walk {
     return undefined;
   }
 
-  /** Returns how the row of the session differs from its log. */
+  /** Returns how the row of the session differs from its log, or undefined if it does not. */
   headProblem({ hash, at, root, parent, summary, isListed }: Head): string | undefined {
     if (!Buffer.from(this.#last.hash).equals(hash)) return 'the hash in the session row is not that of the head';
     if ('at' in this.#last && this.#last.at !== at)
@@ -65,15 +65,15 @@ class Walk {
   }
 }
 
-/** Whether there is an event beyond the head. No append leaves one. */
+/** Whether there is an event beyond the head. No append can cause this. */
 const hasHiddenTail = async ({ store }: LogAccess, key: SessionKey, { seq }: Head): Promise<boolean> => {
   const [beyond] = await store.read(key, { after: seq, limit: 1 });
   return beyond !== undefined && ((await store.head(key))?.seq ?? 0) < beyond.seq;
 };
 
 /**
- * A key must refer to own events of the session: none inherited, and none beyond the head. The head is read again,
- * because it may have moved.
+ * Returns the problem of an idempotency key. A key must refer to the session's own events: none inherited, and none
+ * beyond the head. The head is read again, because it may have moved.
  */
 const keyProblem = async ({ store }: LogAccess, key: SessionKey, { parent }: Head): Promise<string | undefined> => {
   const keys = await store.keys(key);
@@ -82,7 +82,7 @@ const keyProblem = async ({ store }: LogAccess, key: SessionKey, { parent }: Hea
   return wrong && `the key ${wrong.key} refers to events that the session does not have`;
 };
 
-/** Reads each tree and each content once. */
+/** Checks the files that events name. Reads each tree and each content once. */
 const filesProblem = async (
   { blobs }: FilesAccess,
   { named: events }: Walk,
@@ -125,8 +125,8 @@ const firstBad = async (
 };
 
 /**
- * Walks the log from the first event to the head, including inherited events. Reports the first event that is not as
- * it was written. Also checks the data stored beside the log, and every blob that an event names.
+ * Walks the log from the first event to the head, including inherited events. Reports the first event that differs
+ * from what was written. Also checks the data stored beside the log, and every blob that an event names.
  */
 export const verifySession = async (
   scope: LogAccess & FilesAccess,

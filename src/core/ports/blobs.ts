@@ -10,10 +10,16 @@ export interface NewBlob {
 
 /** The bytes of files and trees of one workspace, by their hash. */
 export interface Blobs {
-  /** Durable when it returns. Existing blobs are not written again. A crash can leave some of them stored. */
+  /**
+   * Stores blobs, durably when it returns. Blobs that exist already are not written again. A crash during the call can
+   * leave some of the blobs stored.
+   */
   putBlobs(blobs: readonly NewBlob[]): Promise<void>;
   readBlob(hash: BlobHash): Promise<Uint8Array | undefined>;
-  /** Returns the hashes that exist. Asking counts as a use, so that they outlive the grace until a log names them. */
+  /**
+   * Returns the hashes that exist. The query is counted as a use of these blobs, so that they stay for the grace
+   * period until a log names them.
+   */
   hasBlobs(hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
 }
 
@@ -23,26 +29,29 @@ export interface LooseBlobs {
   readonly after?: BlobHash | undefined;
 }
 
-/** A blob that no payload and no fold snapshot names directly. The store does not know whether a tree names it. */
+/**
+ * A blob that no payload and no fold snapshot names directly. A tree may still name it, but the store does not read
+ * trees.
+ */
 export interface LooseBlob {
   readonly hash: BlobHash;
   readonly size: number;
-  /** When the blob was last put or asked for, by the store's clock. */
+  /** When the blob was last stored or queried, by the store's clock. */
   readonly usedAt: number;
 }
 
-/** The blobs of a store. They include large payloads, which stay as long as their events. */
+/** The blobs of a store. They include large payloads, which are kept as long as their events. */
 export interface BlobStore {
   putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void>;
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined>;
   hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
-  /** Sorted by hash. */
+  /** Returns a page of loose blobs, sorted by hash. */
   looseBlobs(workspace: WorkspaceId, query: LooseBlobs): Promise<readonly LooseBlob[]>;
   /**
-   * Removes the blobs that are still loose and were last used before that time of the store's clock. Returns the
+   * Removes the blobs that are still loose and were last used before `usedBefore` by the store's clock. Returns the
    * removed hashes.
    */
   removeBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): Promise<readonly BlobHash[]>;
-  /** The store's clock. */
+  /** The current time of the store's clock. */
   now(): Promise<number>;
 }

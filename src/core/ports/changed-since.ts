@@ -2,13 +2,16 @@ import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { ListQuery, Store } from './store.ts';
 
-/** A tolerance, because times of change come from the writers' clocks and hints may be late. */
+/**
+ * The tolerance for clock differences, because times of change are set by the writers' clocks and hints may arrive
+ * late.
+ */
 export const clockSkewMs = 60_000;
 const limit = 100;
 
 /**
- * Yields the newest change first. A session that changes meanwhile moves to the front and is missed, so a caller that
- * needs it must watch.
+ * Yields sessions that changed, newest change first. A session that changes during the iteration moves to the front
+ * and is missed, so a caller that needs such sessions must also watch the store.
  */
 export async function* changedSince(
   list: (...asked: Parameters<Store['list']>) => ReturnType<Store['list']>,

@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 
-/** The source of times, so that tests can inject their own. */
+/** The source of the current time, so that tests can inject their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
@@ -11,7 +11,10 @@ export const systemClock: Clock = { now: () => Date.now() };
 /** The largest time that fits into an id, in the year 10889. */
 const lastMs = 2 ** 48 - 1;
 
-/** Truncates to whole milliseconds, as logs and ids store them. Rejects an invalid time before anything is created with it. */
+/**
+ * Wraps a clock. Truncates its times to whole milliseconds, as logs and ids store them. Rejects an invalid time before
+ * an id or event is created with it.
+ */
 export const checkedClock = (clock: Clock): Clock => ({
   now: () => {
     const ms = Math.trunc(clock.now());

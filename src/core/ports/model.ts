@@ -39,7 +39,7 @@ export interface ModelDelta {
 export type Finish = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other';
 
 export interface ModelAnswer {
-  /** Includes data that the provider needs back verbatim. */
+  /** The parts of the answer, including data that the provider needs back verbatim. */
   readonly parts: readonly AssistantPart[];
   readonly finish: Finish;
   readonly usage: Usage;
@@ -60,31 +60,34 @@ export interface Price {
 export interface Model {
   /** The name as `provider/model`, such as `anthropic/claude-sonnet-5`. */
   readonly name: string;
-  /** The limit for a request and its answer together. */
+  /** The maximum tokens of a request and its answer together. */
   readonly contextTokens: number;
   /** Null if the price is unknown. */
   readonly price: Price | null;
-  /** Throws a ModelFailure when the model gives no answer. */
+  /** Sends a request to the model. Throws a ModelFailure if the model returns no answer. */
   answer(request: ModelRequest, onDelta: (delta: ModelDelta) => void): Promise<ModelAnswer>;
 }
 
-/** The name by which logs and listings know an agent's model: a string, a script, a model of the AI SDK, or a `Model`. */
+/**
+ * Returns the name of an agent's model in logs and listings. The model may be a string, a script, a model of the AI
+ * SDK, or a `Model`.
+ */
 export const modelName = (model: unknown): string | undefined => {
   if (typeof model === 'string') return model;
   const { provider, modelId, name, steps } = (model ?? {}) as Partial<Record<string, unknown>>;
-  // `anthropic.messages` serves `anthropic/…`.
+  // A provider of the AI SDK such as `anthropic.messages` serves models named `anthropic/…`.
   if (typeof modelId === 'string') return `${String(provider).split('.')[0]}/${modelId}`;
   if (typeof name !== 'string') return undefined;
   return Array.isArray(steps) ? `scripted/${name}` : name;
 };
 
-/** Resolves the model that an agent names. Throws HOSTED_MODEL_UNAVAILABLE, which says what to configure. */
+/** Resolves the model that an agent names. Throws HOSTED_MODEL_UNAVAILABLE, whose message says what to configure. */
 export type ResolveModel = (model: unknown) => Promise<Model>;
 
 export class ModelFailure extends Error {
   override readonly name = 'ModelFailure';
   readonly failure: ModelFailureKind;
-  /** The delay that the provider requested. */
+  /** The delay before a retry that the provider requested. */
   readonly retryAfterMs: number | undefined;
   /** The usage that the provider reported despite the failure. */
   readonly usage: Usage | undefined;

@@ -8,11 +8,14 @@ export interface RecordRef {
 }
 
 export interface StoredRecord extends RecordRef {
-  /** Changes with every write. A version is never reused, even after the record was removed and created again. */
+  /**
+   * The version of the record, which changes with every write. A version is never reused, even after the record was
+   * removed and created again.
+   */
   readonly version: number;
   /** The time of the write, by the store's clock. */
   readonly at: number;
-  /** Whole milliseconds, by the writer's clock. */
+  /** When the record is due, in whole milliseconds by the writer's clock. */
   readonly dueAt?: number | undefined;
   readonly body: Json;
 }
@@ -32,10 +35,14 @@ export type RecordQuery =
 /** The records of a workspace: small versioned values beside its sessions, by kind and id. */
 export interface Records {
   record(workspace: WorkspaceId, kind: RecordKind, id: string): Promise<StoredRecord | undefined>;
-  /** Sorted by id, starting after `after`. With `dueBy`: the records that are due, earliest first. */
+  /**
+   * Returns records sorted by id, starting after `after`. With `dueBy`, returns the records that are due, earliest
+   * first.
+   */
   records(workspace: WorkspaceId, kind: RecordKind, query: RecordQuery): Promise<readonly StoredRecord[]>;
   /**
-   * Atomic, and durable when it returns. Returns false if a record does not have the expected version, or occurs twice.
+   * Writes all records atomically. The writes are durable when it returns. Returns false, and writes nothing, if a
+   * record does not have the expected version or is listed twice.
    */
   writeRecords(workspace: WorkspaceId, writes: readonly RecordWrite[]): Promise<boolean>;
 }

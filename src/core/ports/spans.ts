@@ -2,14 +2,13 @@ export type SpanAttributes = Readonly<Record<string, string | number | readonly 
 
 export interface SpanStart {
   readonly name: string;
-  /** `client` for a request to another service. */
+  /** `client` means a request to another service. */
   readonly kind: 'internal' | 'client';
   readonly attributes: SpanAttributes;
 }
 
 /**
- * A span whose work is in progress. Attributes are names, ids and numbers, never the words of a person, a model or a
- * tool.
+ * A span whose work is in progress. Attributes are names, ids and numbers, never text of a person, a model or a tool.
  */
 export interface OpenSpan {
   set(attributes: SpanAttributes): void;

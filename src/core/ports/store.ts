@@ -5,9 +5,9 @@ import type { ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 
-/** A larger payload is kept as a blob that the event refers to. */
+/** The maximum size of a payload inside its event. A larger payload is stored as a blob that the event refers to. */
 export const inlinePayloadBytes = 16 * 1024;
-/** A larger payload is rejected. */
+/** The maximum size of a payload. A larger payload is rejected. */
 export const maxPayloadBytes = 16 * 1024 * 1024;
 
 export interface SessionKey {
@@ -15,12 +15,12 @@ export interface SessionKey {
   readonly session: SessionId;
 }
 
-/** One text for each session of all workspaces. Neither part contains a slash. */
+/** Returns a text that identifies a session among those of all workspaces. Neither part contains a slash. */
 export const sessionKeyName = ({ workspace, session }: SessionKey): string => `${workspace}/${session}`;
 
 /**
- * An event to append. The store assigns seq, time, salt and hash. `next` opens a turn, `current` means the turn of the
- * previous event.
+ * An event to append. The store assigns seq, time, salt and hash. Its turn is `next` to open a new turn, or `current`
+ * for the turn of the previous event.
  */
 export interface NewEvent {
   readonly type: string;
@@ -60,7 +60,7 @@ export interface Head extends SessionKey {
   readonly isListed: boolean;
 }
 
-/** One session of a family, readable even if the session is damaged. */
+/** A record of one session in a family. It can be read even if the session's log is damaged. */
 export type FamilyMember = Pick<Head, 'session' | 'parent' | 'summary'>;
 
 /** A run writer is fenced by its epoch. An outside writer is not, and must not write `run.*`, `tool.*` or `model.*`. */
@@ -68,24 +68,26 @@ export type Writer = { readonly kind: 'run'; readonly epoch: number } | { readon
 
 export interface IdempotencyKey {
   readonly key: string;
-  /** Hex SHA-256 of the request. The same key with another body is rejected. */
+  /** Hex SHA-256 of the request. A repeated key with another body is rejected. */
   readonly bodyHash: string;
 }
 
 export interface AppendRequest extends SessionKey {
   readonly writer: Writer;
   readonly events: readonly [NewEvent, ...NewEvent[]];
-  /** The writer's clock. The store raises it to the time of the head if that is later. */
+  /** The time by the writer's clock. If the newest event has a later time, the store uses that time instead. */
   readonly at: number;
-  /** Creates the session, as a root or as a fork at a point of its parent. */
+  /** Set to create the session, as a root or as a fork at a point of its parent. */
   readonly creates?: { readonly parent?: { readonly session: SessionId; readonly seq: number } | undefined };
-  /** A decision names the head it was made on. A fact omits it and is appended at any head. */
+  /** A decision names the head that it was decided on. A fact omits this field and is appended at any head. */
   readonly onHead?: number;
-  /** The hash of that head, in hex. It detects a store that lost its newest events and reused their numbers. */
+  /**
+   * The hash of the event `onHead`, in hex. It detects a store that lost its newest events and reused their numbers.
+   */
   readonly onHash?: string;
   /** Appends only if the session has one of these statuses. */
   readonly whileStatus?: readonly Status[];
-  /** Set for claim, cancel, handoff and rewind. Fences every current run writer. */
+  /** Set for claim, cancel, handoff and rewind. Raising the epoch fences every current run writer. */
   readonly raisesEpoch?: boolean;
   readonly key?: IdempotencyKey;
 }
@@ -93,14 +95,17 @@ export interface AppendRequest extends SessionKey {
 export interface Appended {
   readonly outcome: 'appended';
   readonly events: readonly StoredEvent[];
-  /** The hash before the first of these events. */
+  /** The hash of the event before the first of these events. */
   readonly previous: Uint8Array;
   readonly head: Head;
 }
 
 export type AppendOutcome =
   | Appended
-  /** The key was already used for the same body. Names the existing events. Nothing was written. */
+  /**
+   * The idempotency key was already used with the same body. `seq` and `count` name the existing events. Nothing was
+   * written.
+   */
   | { readonly outcome: 'duplicate'; readonly seq: number; readonly count: number }
   | { readonly outcome: 'key-reused' }
   | { readonly outcome: 'conflict'; readonly head: number }
@@ -111,9 +116,9 @@ export type AppendOutcome =
   | { readonly outcome: 'missing' };
 
 export interface ReadRange {
-  /** Exclusive. 0 reads from the first event. */
+  /** The seq to start after. 0 reads from the first event. */
   readonly after?: number;
-  /** Inclusive. Defaults to the head. */
+  /** The last seq to read, inclusive. By default the head. */
   readonly upTo?: number;
   readonly limit: number;
   readonly order?: 'ascending' | 'descending';
@@ -124,7 +129,7 @@ export interface ReadRange {
 export interface ListQuery {
   readonly status?: readonly Status[] | undefined;
   readonly limit: number;
-  /** The sort order, `change` by default. `id` finds every session, even one whose row was damaged. */
+  /** The sort order, `change` by default. `id` finds every session, even one whose row is damaged. */
   readonly by?: 'change' | 'id' | undefined;
   /** The last summary of the previous page. */
   readonly after?: { readonly updatedAt: number; readonly id: SessionId } | undefined;
@@ -143,8 +148,8 @@ export interface StoredKey extends IdempotencyKey {
 }
 
 /**
- * A session's own events, without inherited ones, in transit between stores. In order, in one or several consecutive
- * pieces.
+ * The own events of a session, without inherited events, on their way from one store to another. A session can be
+ * split into several consecutive pieces, in order.
  */
 export interface SessionCopy {
   readonly session: SessionId;
@@ -154,7 +159,7 @@ export interface SessionCopy {
 }
 
 export interface Imported {
-  /** One entry per session, in the order of the first pieces. */
+  /** One entry per session, in the order in which their first pieces arrived. */
   readonly sessions: readonly { readonly session: SessionId; readonly added: number }[];
 }
 
@@ -172,7 +177,7 @@ interface RecordQuery {
   readonly within?: EventRanges | undefined;
   readonly tool?: string | undefined;
   readonly actor?: string | undefined;
-  /** Milliseconds since 1970, both inclusive. */
+  /** The time range in milliseconds since 1970, both ends inclusive. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
@@ -187,12 +192,12 @@ export interface CommitQuery extends RecordQuery {
 }
 
 export interface CallQuery extends RecordQuery {
-  /** `live` are the events in which the end of a call counts. */
+  /** `live` are the ranges of live events. The end of a call has effect only if its event is among them. */
   readonly within?: (EventRanges & { readonly live: Ranges }) | undefined;
   readonly status?: readonly CallStatus[] | undefined;
 }
 
-/** Selects events that name blobs: all of a workspace, or a session's own. */
+/** Selects events that name blobs: those of a whole workspace, or only a session's own. */
 export interface BlobEventQuery {
   readonly session?: SessionId | undefined;
   readonly limit: number;
@@ -200,7 +205,7 @@ export interface BlobEventQuery {
   readonly after?: { readonly session: SessionId; readonly seq: number } | undefined;
 }
 
-/** The outcome of a tool call, or `running` while it has none. */
+/** The outcome of a tool call, or `running` for a call without an outcome. */
 export type CallStatus = ToolOutcome | 'running';
 export interface CallRecord {
   readonly session: SessionId;
@@ -221,53 +226,60 @@ export interface CallRecord {
 }
 
 /**
- * The store of logs. Every call concerns one workspace and sees no other. Failures are thrown as PerdureError with a
- * STORE_ code. Alternatives that a caller handles are returned. The store does not judge events: it knows the lifecycle
- * only from the summary. Neither the caller nor the store may change bytes that were passed to a call. Bytes that were
- * read belong to the reader.
+ * The store of logs. Every call concerns one workspace and has no access to others. The store throws failures as
+ * PerdureError with a STORE_ code, and returns outcomes that a caller must handle. The store does not validate events.
+ * It reads a session's status only from the summary. After bytes were passed to a call, neither the caller nor the
+ * store may change them. A reader may change bytes that a call returned.
  */
 export interface Store {
   /**
-   * Atomic, and durable when it returns. Appends of many sessions may share one transaction, but none makes another
-   * fail. Appends to one session are applied in the order in which this store received them.
+   * Appends events atomically and durably. Appends to many sessions may share one transaction, but one rejected append
+   * does not make the others fail. Appends to one session are applied in the order in which this store received them.
    */
   append(request: AppendRequest): Promise<AppendOutcome>;
   head(key: SessionKey): Promise<Head | undefined>;
-  /** Sorted by change: newest first, and for equal times the higher id first. Sorted by id: lowest first. */
+  /**
+   * Returns a page of summaries. Sorted by change: newest first, and for equal times the higher id first. Sorted by
+   * id: lowest first.
+   */
   list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]>;
-  /** Events of the session as one sequence from 1, including those inherited from its ancestors. */
+  /** Reads the events of a session as one sequence that starts at 1, including events inherited from its ancestors. */
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]>;
-  /** The first events of the turns numbered `from` or higher, in order, including inherited ones. */
+  /** Returns the first event of each turn numbered `from` or higher, in order, including inherited events. */
   turnStarts(
     key: SessionKey,
     range: { readonly from: number; readonly limit: number },
   ): Promise<readonly { readonly turn: number; readonly seq: number }[]>;
-  /** All sessions of the family, oldest first, but each after its parent. */
+  /** Returns all sessions of the family, oldest first, but each session after its parent. */
   family(key: SessionKey): Promise<readonly FamilyMember[]>;
-  /** A cache: a snapshot may be lost or written twice. Its content depends only on the seq and the fold version. */
+  /**
+   * Stores a snapshot. Snapshots are a cache: one may be lost or written twice. The content of a snapshot depends only
+   * on the seq and the fold version.
+   */
   putSnapshot(key: SessionKey, snapshot: FoldSnapshot): Promise<void>;
-  /** The newest snapshot at or before `seq`, of this session or of the ancestor that owns the event. */
+  /** Returns the newest snapshot at or before `seq`, of this session or of the ancestor that owns the event. */
   snapshot(
     key: SessionKey,
     at: { readonly seq: number; readonly foldVersion: number },
   ): Promise<FoldSnapshot | undefined>;
-  /** All idempotency keys of the session, or only the named one. */
+  /** Returns all idempotency keys of the session, or only the named one. */
   keys(key: SessionKey, only?: string): Promise<readonly StoredKey[]>;
   /**
-   * Imports sessions with their hashes, parents before children, in one transaction. An existing session must agree
-   * event by event, and further events are added. Any difference throws BUNDLE_CONFLICT and changes nothing.
+   * Imports sessions with their hashes, parents before children, in one transaction. If a session exists already, the
+   * copied events must equal its events, and further events are added. Any difference throws BUNDLE_CONFLICT and
+   * changes nothing.
    */
   importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported>;
-  /** Events of type `state.committed`, newest first, each once. Reads an index, not the log. */
+  /** Returns events of type `state.committed`, newest first and without duplicates. Reads an index, not the log. */
   findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
   /**
-   * Newest call first. Within a session, a call that ended outside `live`, and an inherited call without an end, count
-   * as `interrupted`.
+   * Returns tool calls, newest first. Within a session, a call is reported as `interrupted` if it ended outside
+   * `live`, or if it is inherited and has no end.
    */
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
   /**
-   * Events of the `blobEventTypes`, each in the session that owns it, sorted by session and seq. Reads an index, not
-   * the log.
+   * Returns events of the types in `blobEventTypes`, each in the session that owns it, sorted by session and seq.
+   * Reads an index, not the log.
    */
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]>;
   /**
@@ -276,12 +288,12 @@ export interface Store {
    */
   rebuildProjections(workspace: WorkspaceId): Promise<number>;
   /**
-   * Calls `wake` after commits that touch the session, from any process. Only a hint: may come late, twice or without
-   * news.
+   * Calls `wake` after a commit of any process has touched the session. A call is only a hint: it may be late,
+   * repeated, or without new events. Returns a function that ends the watch.
    */
   watch(key: SessionKey, wake: (seq?: number) => void): () => void;
-  /** Like `watch`, for all sessions of the workspace. `wake` gets the session and the seq of its newest event. */
+  /** Like `watch`, for all sessions of the workspace. `wake` receives the session and the seq of its newest event. */
   watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void;
-  /** Waits for calls in flight. Idempotent. Later calls fail with RUNTIME_CLOSED. */
+  /** Waits for calls in flight, then closes the store. Idempotent. Later calls fail with RUNTIME_CLOSED. */
   close(): Promise<void>;
 }

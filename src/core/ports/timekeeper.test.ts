@@ -3,7 +3,7 @@ import { systemTimekeeper } from './timekeeper.ts';
 
 const longMs = 2 ** 40;
 
-test('a sleep ends with its signal and does not fail, also when that was aborted before', async () => {
+test('a sleep resolves when its signal aborts, even if the signal was aborted before', async () => {
   const clock = systemTimekeeper();
   const leaving = new AbortController();
   const sleeping = clock.sleep(longMs, { signal: leaving.signal });
@@ -12,7 +12,7 @@ test('a sleep ends with its signal and does not fail, also when that was aborted
   await expect(clock.sleep(longMs, { signal: leaving.signal })).resolves.toBeUndefined();
 });
 
-test('timers ring at their time, again and again where asked, and not once they are cancelled', () => {
+test('after() calls once, every() calls repeatedly, and a cancelled timer does not call', () => {
   vi.useFakeTimers();
   try {
     const clock = systemTimekeeper({ now: () => 7 });

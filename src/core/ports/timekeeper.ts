@@ -11,15 +11,15 @@ export interface TimerOptions {
 
 /** The core's only source of time and timers, so that a test can inject its own. */
 export interface Timekeeper extends Clock {
-  /** Milliseconds of a monotonic clock, for durations. */
+  /** The time of a monotonic clock in milliseconds, for measuring durations. */
   elapsed(): number;
-  /** Resolves early when the signal aborts, and never rejects. Keeps the process alive by default. */
+  /** Waits. Resolves early when the signal aborts, and never rejects. Keeps the process alive by default. */
   sleep(ms: number, options?: PauseOptions): Promise<void>;
-  /** Calls once. Does not keep the process alive. */
+  /** Calls `call` once after the delay. Does not keep the process alive. */
   after(ms: number, call: () => void): CancelTimer;
-  /** Calls repeatedly until it is cancelled. Does not keep the process alive by default. */
+  /** Calls `call` repeatedly until the timer is cancelled. Does not keep the process alive by default. */
   every(ms: number, call: () => void, options?: TimerOptions): CancelTimer;
-  /** A signal that aborts with a TimeoutError. Does not keep the process alive. */
+  /** Returns a signal that aborts after the delay, with a TimeoutError. Does not keep the process alive. */
   timeout(ms: number): AbortSignal;
 }
 

@@ -4,7 +4,10 @@ import type { MemberRole } from '../../schema/member.ts';
 import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
-/** What running a call twice does: nothing more, nothing more under the same idempotency key, or harm. */
+/**
+ * The effect of running a call twice. `none`: the call has no effects. `idempotent`: no further effect under the same
+ * idempotency key. `once`: a second execution can do harm.
+ */
 export type Effects = 'none' | 'idempotent' | 'once';
 
 export interface ToolContext {
@@ -16,18 +19,21 @@ export interface ToolContext {
   readonly run: RunId;
   /** The id of the call. */
   readonly callId: string;
-  /** The same for every attempt of this call, and unique to this call. Pass it on to services that accept one. */
+  /**
+   * The same for every attempt of this call, and unique to this call. Pass it on to services that accept an
+   * idempotency key.
+   */
   readonly idempotencyKey: string;
   /** Which attempt this is, counted from 1. */
   readonly attempt: number;
   /**
-   * Aborted by a cancel, by the timeout, or when the worker has lost the session. Stop then, because files written
-   * later may be attributed to the next call.
+   * Aborts when the call is cancelled, when it times out, or when the worker loses the session. The tool must then
+   * stop, because files written later may be attributed to the next call.
    */
   readonly signal: AbortSignal;
   /**
    * The values of the secrets that the tool names. They are redacted from everything that the tool returns, throws,
-   * keeps or shows.
+   * stores or shows.
    */
   readonly secrets: Readonly<Record<string, string>>;
   /** The folder that the session works in: its worktree. */
@@ -36,11 +42,14 @@ export interface ToolContext {
   readonly temporary: string;
   /** The typed state as it was when the call began. */
   readonly state: State;
-  /** The value that this tool kept at its last call in this session. Undefined if it kept nothing. */
+  /** The value that this tool stored with `keep` at its last call in this session. Undefined if it stored nothing. */
   readonly kept: Json | undefined;
-  /** Keeps a value for the tool's next call in this session. It is stored together with the outcome of this call. */
+  /**
+   * Stores a value for the tool's next call in this session. The value is written together with the outcome of this
+   * call.
+   */
   keep(value: Json): void;
-  /** Keeps a file or a value for people, by name. The newest version of a name counts. */
+  /** Stores a file or a value by name, for people. A later version of the same name replaces the earlier one. */
   keepArtifact(
     name: string,
     content: Uint8Array | string,
@@ -51,37 +60,37 @@ export interface ToolContext {
   /** Reads content that was left out of the model's context, by its key. */
   recall(key: string): Promise<unknown>;
   /**
-   * Lets another agent do a task in a child session, which shares this session's budget and is cancelled with it. While
-   * the child waits for a person, no worker is occupied: `signal` is aborted, and the call runs again when the child
+   * Lets another agent do a task in a child session. The child shares this session's budget and is cancelled with it.
+   * While the child waits for a person, no worker is occupied: `signal` aborts, and the call runs again when the child
    * continues. A call with effects `once` keeps waiting on its worker instead.
    */
   delegate(agent: { readonly name: string; readonly version: number }, task: string): Promise<Delegated>;
 }
 
-/** How the task ended, and in which session it was done. */
+/** How the delegated task ended, and in which session it was done. */
 export type Delegated = { readonly session: SessionId } & (
   | { readonly status: 'succeeded'; readonly output: Json }
   | { readonly status: 'failed'; readonly error: { readonly code: string; readonly message: string } }
   | { readonly status: 'cancelled' }
 );
 
-/** The outcome of a call whose worker died. The model is told when it is `unknown`. */
+/** The outcome of a call whose worker died, as the tool finds it. If it is `unknown`, the model is informed. */
 export type Reconciled =
   | { readonly outcome: 'ok'; readonly output: unknown }
   | { readonly outcome: 'not-run' }
   | { readonly outcome: 'unknown'; readonly message?: string };
 
 export interface ApprovalRule {
-  /** The roles that may answer. By default approver and admin. */
+  /** The roles that may approve or deny. By default approver and admin. */
   readonly roles?: readonly MemberRole[] | undefined;
-  /** Whether members who requested or steered the run may not answer, so that a second person has to look. */
+  /** Whether members who requested or steered the run are excluded, so that a second person has to decide. */
   readonly notRequester?: boolean | undefined;
-  /** After this time without an answer, the call counts as denied. By default it waits without limit. */
+  /** After this time without an answer, the call is denied. By default the call waits without limit. */
   readonly expiresInMs?: number | undefined;
 }
 
 type FileChange = State['filesModified'][string]['change'];
-/** Collections of the state that a tool may write, each entry by its id. */
+/** Collections of the state that a tool may write, with entries by id. */
 export type LedgerDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
 
 export interface Tool {
@@ -99,17 +108,19 @@ export interface Tool {
   readonly usesFiles: boolean;
   /** The approval as the author wrote it: a rule, or that a function decides. Only used to detect a changed definition. */
   readonly approval?: boolean | ApprovalRule | 'computed' | undefined;
-  /** Returns undefined if the call may run without approval. */
+  /**
+   * Returns the approval that a call with this input needs. Returns undefined if the call may run without approval.
+   */
   approvalFor(
     input: Json,
     context: { readonly state: State },
   ): ApprovalRule | undefined | Promise<ApprovalRule | undefined>;
   readonly timeoutMs: number;
-  /** Further attempts after a failure, if the effects allow it. */
+  /** The number of further attempts after a failure, if the effects allow a retry. */
   readonly retry: { readonly times: number; readonly backoffMs: number };
-  /** Parses the input for `execute`, or says what is wrong with it. */
+  /** Parses the input for `execute`, or returns what is wrong with it. */
   parse(input: Json): { readonly value: unknown } | { readonly problem: string };
-  /** Set for a tool that asks a person. The run waits for the answer, and nothing is executed. */
+  /** Set for a tool that asks a person. The run waits for the person's answer, and `execute` is not called. */
   question?(input: never): { readonly text: string; readonly options?: readonly string[] | undefined };
   execute(input: never, context: ToolContext): unknown;
   reconcile?(input: never, context: ToolContext): Promise<Reconciled> | Reconciled;
@@ -122,7 +133,7 @@ export interface Tool {
   change?(draft: LedgerDraft, input: never, output: never): void;
 }
 
-/** An expected failure of a tool, as opposed to a defect. The model reads the message. */
+/** An expected failure of a tool, as opposed to a defect. The model receives the message. */
 export class ToolFailure extends Error {
   override readonly name: string = 'ToolFailure';
 }

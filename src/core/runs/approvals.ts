@@ -20,7 +20,7 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
 export interface Approvals {
   /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
-  /** Approves the call. Like `deny`, it returns the session that asked. */
+  /** Approves the call. Returns the session that requested the approval, like `deny`. */
   approve(id: string): Promise<SessionId>;
   /** Denies the call. The model receives the reason. */
   deny(id: string, reason?: string): Promise<SessionId>;
@@ -39,7 +39,10 @@ async function* sessionsOf(scope: LogAccess, status?: ListQuery['status']): Asyn
   }
 }
 
-/** Returns none for a damaged session, which cannot continue. The approvals of other sessions must still be found. */
+/**
+ * Returns the approvals of a session. Returns none for a damaged session, which cannot continue, so that the approvals
+ * of other sessions are still found.
+ */
 const approvalsIn = async (scope: LogAccess, session: SessionId): Promise<readonly ApprovalState[]> => {
   try {
     return Object.values((await scope.folds.head(keyOf(scope, session))).approvals);
@@ -61,8 +64,8 @@ async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApprov
 const maxSearched = 1000;
 
 /**
- * The session where the approval was answered, searched among those that changed last. Repeating the same answer then
- * succeeds.
+ * Finds the session in which the approval was already answered, among the sessions that changed last. This lets a
+ * repeated answer succeed.
  */
 const answeredIn = async (scope: LogAccess, id: ApprovalId): Promise<SessionId | undefined> => {
   let searched = 0;
@@ -105,8 +108,8 @@ export const approvalsOf = (scope: AnswerAccess): Approvals => {
 const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: Text.max(2000).optional() });
 
 /**
- * An answer is final, and is stored by a key of the session. Repeating the same answer succeeds, whatever became of the
- * call.
+ * Answers an approval. An answer is final, and is stored under an idempotency key of the session. Repeating the same
+ * answer succeeds, whatever happened to the call since.
  */
 export const answerApproval = async (
   scope: AnswerAccess,

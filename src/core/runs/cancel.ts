@@ -28,7 +28,7 @@ const endChild = async (scope: WriteAccess & FollowAccess, key: SessionKey): Pro
   return usageOf(scope, key);
 };
 
-/** Ends the sessions that work for calls which have ended. After a crash, the log still names those that are left. */
+/** Ends the child sessions whose calls have ended. After a crash, the log still names the children that are left. */
 export const endChildren = async (
   scope: WriteAccess & FollowAccess,
   key: SessionKey,
@@ -64,7 +64,7 @@ const cancelRuns = async (
 };
 
 /**
- * Stops a run at once: its worker is fenced before this returns, and the log is complete. Without `wanted`, it stops
+ * Stops a run immediately. When this returns, the worker is fenced and the log is complete. Without `wanted`, stops
  * the run in progress, if any.
  */
 export const cancelRun = async (

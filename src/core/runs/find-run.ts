@@ -7,12 +7,12 @@ import { decodeEvent } from '../session/events/event-codec.ts';
 import { runNotFound } from './run-not-found.ts';
 import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
-/** Tolerance for clocks that were set back. */
+/** The tolerance for clocks that were set back. */
 const slackMs = 86_400_000;
 
 /**
- * Reads backward. A run id is created before the event that admits the run, so the search ends at events older than the
- * id.
+ * Finds a run by reading the log backward. A run id is created before the event that admits the run, so the search
+ * ends at events older than the id.
  */
 export const findRun = async (scope: RunHandleAccess, key: SessionKey, wanted: string): Promise<Run<Json>> => {
   const id = parseInput('the run', RunId, wanted);

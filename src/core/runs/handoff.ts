@@ -9,7 +9,10 @@ import { pauseChildren, resumeChildren } from './pause.ts';
 
 const Options = z.strictObject({ to: Holder, reason: Text.max(2000).optional() });
 
-/** Fences the worker. The run and its subagents wait until the session is handed back. */
+/**
+ * Hands the session to a person or back to the agent. The worker is fenced. The run and its subagents wait until the
+ * session is handed back.
+ */
 export const handOver = async (scope: WriteAccess, key: SessionKey, input: z.input<typeof Options>): Promise<void> => {
   const { to, reason } = parseInput('the handoff', Options, input);
   const { status, holder } = await scope.folds.head(key);

@@ -5,7 +5,7 @@ import type { SessionKey } from '../ports/store.ts';
 import { agentName } from '../session/agent.ts';
 import { budgetOfChild } from '../session/runs/budget.ts';
 
-/** Sets the limits of a session, and from them the limits of the subagents that work for it. */
+/** Sets the limits of a session, and derives the limits of its subagents from them. */
 export const limitSession = async (
   scope: WriteAccess & AgentAccess,
   key: SessionKey,

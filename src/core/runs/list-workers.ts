@@ -1,23 +1,29 @@
 import type { SessionId } from '../../schema/ids.ts';
 import type { WorkerAccess } from '../engine/scope.ts';
 
-/** A worker that reported recently, as a workspace sees it. */
+/** A worker that sent a heartbeat recently, as callers in a workspace see it. */
 export interface WorkerInfo {
   readonly worker: string;
-  /** The machine, as its data folder names it, and the process there. Callers with an API key do not see them. */
+  /**
+   * The machine as its data folder names it, and the worker's process on that machine. Callers with an API key do not
+   * see them.
+   */
   readonly machine?: string | undefined;
   readonly process?: number | undefined;
-  /** Whether it works for this workspace only. */
+  /** Whether the worker serves only this workspace. */
   readonly isOwn: boolean;
-  /** As `name@version`. */
+  /** The agents that the worker can execute, as `name@version`. */
   readonly agents: readonly string[];
-  /** The maximum number of sessions at once. */
+  /** The maximum number of sessions at the same time. */
   readonly concurrency: number;
-  /** The number of sessions that it has: in all workspaces, or for callers with an API key only in this one. */
+  /**
+   * The number of sessions that the worker holds, in all workspaces. For callers with an API key, only those in this
+   * workspace.
+   */
   readonly busy: number;
-  /** Whether it can take another session now. */
+  /** Whether the worker can claim another session now. */
   readonly hasRoom: boolean;
-  /** The sessions of this workspace that it has. */
+  /** The sessions of this workspace that the worker holds. */
   readonly holds: readonly SessionId[];
   readonly status: 'working' | 'draining' | 'lost';
   readonly startedAt: number;
@@ -25,8 +31,8 @@ export interface WorkerInfo {
 }
 
 /**
- * The workers that serve the workspace. Only the program itself sees their machines and what they do in other
- * workspaces.
+ * The workers that serve the workspace. Only the program itself sees the machines of the workers and their work in
+ * other workspaces.
  */
 export const listWorkers = async ({ queue, workspace, caller }: WorkerAccess): Promise<readonly WorkerInfo[]> => {
   const isProgram = caller.key === undefined;

@@ -41,8 +41,8 @@ export const pauseChildren = (scope: WriteAccess, key: SessionKey, reason?: stri
   );
 
 /**
- * Pauses children first, so that an interrupted pause can be requested again. Then pauses children that were opened
- * meanwhile.
+ * Requests a pause of the children first, so that an interrupted request can be repeated. Then pauses children that
+ * were opened meanwhile.
  */
 const askToPause = async (
   scope: WriteAccess,
@@ -66,8 +66,8 @@ const interrupt = async (scope: WriteAccess, key: SessionKey, reason?: string): 
 };
 
 /**
- * The run and its subagents pause at their next safe point. If that takes longer than `withinMs`, their workers are
- * fenced.
+ * Pauses a session. The run and its subagents pause at their next safe point. If that takes longer than `withinMs`,
+ * their workers are fenced.
  */
 export const pauseSession = async (
   scope: WriteAccess & FollowAccess,
@@ -92,6 +92,6 @@ export const resumeChildren = (scope: WriteAccess, key: SessionKey): Promise<voi
     letGoOn(scope, child, async ({ status }) => (lifecycle[status].resume ? { type: 'resume' } : undefined)),
   );
 
-/** Also resumes the children, unless a person holds the session. */
+/** Ends the pause of a session. Also resumes its children, unless a person holds the session. */
 export const resumeSession = (scope: WriteAccess, key: SessionKey): Promise<void> =>
   letGoOn(scope, key, { type: 'resume' });

@@ -15,7 +15,7 @@ import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 /** A retried turn: its input, and its run if the session's agent answers it. */
 export interface Retry<Output = unknown> extends Rewind {
   readonly message: Message;
-  /** The new turn, where a foreign loop answers it. */
+  /** The number of the new turn, if a loop outside Perdure answers it. */
   readonly turn?: number | undefined;
   readonly run?: Run<Output> | undefined;
 }

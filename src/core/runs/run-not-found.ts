@@ -2,7 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import type { RunId } from '../../schema/ids.ts';
 import type { SessionKey } from '../ports/store.ts';
 
-/** `that` adds a condition that the run must meet, such as being queued. */
+/** The error for a run that was not found. `that` adds a condition that the run must meet, such as being queued. */
 export const runNotFound = ({ session }: SessionKey, run: RunId, that = ''): PerdureError =>
   new PerdureError(
     'RUN_NOT_FOUND',

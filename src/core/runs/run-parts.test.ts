@@ -29,7 +29,7 @@ const start = () => {
   };
 };
 
-test('[RUN32] pieces that come before the log says that the model was asked wait for it', () => {
+test('[RUN32] pieces that arrive before the log names their model request are held back until it does', () => {
   const { show, ask, text, given } = start();
   show(0, 'One, ');
   expect(given).toEqual([]);
@@ -38,7 +38,7 @@ test('[RUN32] pieces that come before the log says that the model was asked wait
   expect(text()).toBe('One, two.');
 });
 
-test('[RUN32] pieces that overlap, come late or leave a gap are given once, and the log fills the gap', () => {
+test('[RUN32] text that arrives twice, late or with a gap is yielded once, and the log fills the gap', () => {
   const { show, ask, answer, text, given } = start();
   ask();
   show(0, 'One, ');
@@ -51,7 +51,7 @@ test('[RUN32] pieces that overlap, come late or leave a gap are given once, and 
   expect(given.map(({ type }) => type)).toEqual(['text', 'text', 'text', 'message']);
 });
 
-test('[RUN32] an answer that turned out otherwise than shown is told by its message alone', () => {
+test('[RUN32] if the stored answer differs from the pieces shown, only its message is yielded', () => {
   const { show, ask, answer, text, given } = start();
   ask();
   show(0, 'The key is abc');
@@ -60,7 +60,7 @@ test('[RUN32] an answer that turned out otherwise than shown is told by its mess
   expect(given.at(-1)).toMatchObject({ type: 'message', message: { content: [{ text: 'The key is [secret key].' }] } });
 });
 
-test('[RUN32] stragglers of a replaced worker disturb nothing of the answer that took their place', () => {
+test('[RUN32] late pieces of a replaced worker do not change the answer of the new worker', () => {
   const { show, ask, event, answer, text, given } = start();
   const broken = newId('msg');
   ask(broken);

@@ -9,7 +9,10 @@ import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 
 type Kind = AnswerPiece['type'];
 
-/** Maximum messages kept that the log does not name yet: one that is about to be requested, and late ones of a replaced worker. */
+/**
+ * Maximum messages kept before the log names them: the message about to be requested, and late messages of a replaced
+ * worker.
+ */
 const maxHeard = 4;
 const maxProgress = 100;
 
@@ -19,17 +22,17 @@ const textOf = ({ content }: Extract<Message, { role: 'assistant' }>, kind: Kind
   content.map((part) => (part.type === kind ? part.text : '')).join('');
 
 /**
- * Makes the parts of a run from its events and its previews. Pieces of an answer wait until the log says that the model
- * was called. Pieces that are missing at the end are taken from the log.
+ * Builds the parts of a run from its events and its previews. Pieces of an answer are held back until the log has the
+ * call to the model. Pieces that are missing when the answer ends are read from the log.
  */
 export class RunParts {
   #followed: FollowedRun;
   #usage = noUsage;
   /** The message that is being written. */
   #open: MessageId | undefined;
-  /** How much of it was yielded. */
+  /** How many characters of each kind of the open message were yielded. */
   readonly #given = new Map<Kind, number>();
-  /** The text received of each message, from its beginning and without gaps. */
+  /** The text of each message that was received, from its beginning and without gaps. */
   readonly #heard = new Map<string, Map<Kind, string>>();
   #progress: ProgressPiece[] = [];
   /** Inputs of calls that have no result yet. */
@@ -58,7 +61,10 @@ export class RunParts {
     if (this.#heard.size > maxHeard) this.#heard.delete(oldest!);
   }
 
-  /** Takes the pieces that arrived since the last call, all at once: a reader may be slow while more arrive. */
+  /**
+   * Returns the pieces that arrived since the last call, joined in one list, because a reader may be slow while more
+   * pieces arrive.
+   */
   pieces(): readonly (AnswerPiece | ProgressPiece)[] {
     const message = this.#open;
     const texts = (message && this.#heard.get(message)) ?? new Map<Kind, string>();
@@ -69,7 +75,7 @@ export class RunParts {
     return [...answer, ...progress];
   }
 
-  /** Yields the parts of an event. At most one of them has its seq. */
+  /** Yields the parts of an event. At most one of these parts has the event's seq. */
   *event(event: SessionEvent): Generator<RunPart<Json>> {
     this.#followed = followRun(this.#followed, event);
     const { id, answeredBy, end } = this.#followed;
@@ -90,7 +96,10 @@ export class RunParts {
     if (part) yield part;
   }
 
-  /** Yields the pieces of the message that were not yielded yet. If a different text was shown, only the message counts. */
+  /**
+   * Yields the pieces of the message that were not yielded yet. If the text that was shown differs from the message,
+   * yields only the message.
+   */
   *#complete(message: Extract<Message, { role: 'assistant' }>): Generator<RunPart<Json>> {
     const isOpen = this.#open === message.id;
     const shown = this.#heard.get(message.id);

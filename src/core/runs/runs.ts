@@ -31,30 +31,35 @@ import { warnWhileUnclaimed } from './unclaimed-run-warning.ts';
 export interface Run<Output = unknown> {
   readonly id: RunId;
   readonly session: SessionId;
-  /** The current status, without waiting. A run that no worker has claimed yet counts as running. */
+  /** The current status, without waiting. A run that no worker has claimed yet is reported as running. */
   status(): Promise<RunResult<Output> | RunUnderWay>;
-  /** Waits until the run ends, waits for someone, or is paused. Returns the outcome. A `signal` ends the wait. */
+  /**
+   * Waits until the run ends, waits for someone, or is paused. Returns the outcome. Aborting `signal` ends the wait.
+   */
   result(options?: z.input<typeof Waiting>): Promise<RunResult<Output>>;
-  /** Waits until the run ends, however long it waits for people in between. Returns the outcome. */
+  /** Waits until the run ends, also while the run waits for people in between. Returns the outcome. */
   waitForEnd(options?: z.input<typeof Waiting>): Promise<EndedRun<Output>>;
   /**
-   * Yields what the run shows, part by part, until it ends: pieces of the answer as the model writes it, calls, results,
-   * requests to people, and the end with the result. It continues across takeovers. `after` continues after the event of
-   * a part. The stream of a run that has ended replays it.
+   * Yields the parts of the run until it ends: pieces of the answer while the model writes it, calls, results,
+   * requests to people, and finally the result. The stream continues when another worker takes over. `after` is the
+   * seq of a part, and the stream continues after that event. For a run that has ended, the stream replays the parts.
    */
   stream(options?: z.input<typeof Following>): AsyncGenerator<RunPart<Output>, void, void>;
-  /** Yields its events from the admission on, as they happen, until it ends. `after` continues after a seq. */
+  /**
+   * Yields the events of the run from its admission on, when they are appended, until the run ends. `after` continues
+   * after a seq.
+   */
   events(options?: z.input<typeof Following>): AsyncGenerator<SessionEvent, void, void>;
-  /** Ends the run at once, also while a worker executes it. */
+  /** Cancels the run immediately, also while a worker executes it. */
   cancel(): Promise<void>;
 }
 
 const Waiting = Following.omit({ after: true });
 
-/** Outputs are JSON here, because they come from the log. */
+/** The status of a run. Outputs are JSON here, because they are read from the log. */
 type Standing = RunResult<Json> | RunUnderWay;
 
-/** Yields the status of a run now and after every further event. Its end is the last. */
+/** Yields the status of a run now and after every further event. The last value is the end of the run. */
 export async function* runStandings(
   scope: FollowAccess,
   key: SessionKey,
@@ -83,8 +88,8 @@ export type RunHandleAccess = StreamAccess & HandleAccess;
 export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: AdmittedRun): Run<Json> => {
   const { id, admittedAt } = run;
   /**
-   * Reads from the admission on, even if `after` is later. Only the earlier events show which run answers the input,
-   * and whether that run has ended.
+   * Yields the events after `after`, but reads the log from the admission on. Only the earlier events show which run
+   * answers the input, and whether that run has ended.
    */
   async function* eventsAfter(after: number, signal: AbortSignal): AsyncGenerator<SessionEvent, void, void> {
     if (after >= admittedAt) refuseBeyond(key, after, await scope.folds.outline(key));
@@ -138,7 +143,7 @@ type Rest = Omit<WaitingRun, 'run' | 'usage'> | Omit<PausedRun, 'run' | 'usage'>
 const waitsFor = (rest: Rest | undefined, reason: WaitingRun['waitingFor']): boolean =>
   rest?.status === 'waiting' && rest.waitingFor === reason;
 
-/** The run's wait after the event. Undefined once the run can continue. */
+/** Returns the run's wait after the event. Returns undefined if the run can continue. */
 const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): Rest | undefined => {
   switch (event.type) {
     case 'run.waiting':
@@ -163,7 +168,7 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
   }
 };
 
-/** Why the session holds its runs back after the event. Undefined if it does not. */
+/** Returns why the session prevents its runs from continuing after the event. Returns undefined if it does not. */
 const holdAfter = (before: Rest | undefined, event: SessionEvent): Rest | undefined => {
   switch (event.type) {
     case 'session.paused':

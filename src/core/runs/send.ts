@@ -21,8 +21,8 @@ export interface SendOptions {
   /** Repeating the same input with the same key returns the same run, and sends nothing twice. */
   readonly idempotencyKey?: string | undefined;
   /**
-   * How to treat the input while a run is in progress: it waits its turn (`queue`, the default), joins the run at its
-   * next step (`steer`), ends the run first (`interrupt`), or is rejected (`reject`).
+   * How to treat the input while a run is in progress. `queue`, the default: the input waits. `steer`: it joins the
+   * run at the run's next step. `interrupt`: the run is cancelled first. `reject`: the input is rejected.
    */
   readonly policy?: InputPolicy | undefined;
   /** The earliest start of the run: a date, or milliseconds since 1970. Later inputs do not wait for it. */
@@ -51,8 +51,8 @@ const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
 
 /**
- * Cancels the run in progress, but only while the admitted input still waits. If the request was repeated by its key,
- * the input may have begun already.
+ * Cancels the run in progress, but only while the admitted input still waits. If this request repeats an earlier one
+ * by its key, the run of the input may have begun already.
  */
 const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);
@@ -62,7 +62,7 @@ const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, adm
   });
 };
 
-/** Stores the input and creates its run in one append, so that every acknowledged input will be worked on. */
+/** Stores the input and creates its run in one append, so that every acknowledged input will be executed. */
 export const admitInput = async (
   scope: WriteAccess & FollowAccess & CallerAccess,
   key: SessionKey,

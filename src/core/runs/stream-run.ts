@@ -12,9 +12,9 @@ import { warnWhileUnclaimed } from './unclaimed-run-warning.ts';
 export type StreamAccess = WriteAccess & FollowAccess & WorkerAccess & Pick<ModelAccess, 'previews'>;
 
 /**
- * Yields the parts of a run until it ends. It reads the log from the admission on, because only the earlier events show
- * which pieces belong to this run. Parts of events up to `after` are left out. The reader sets the pace: pieces that
- * arrive meanwhile are joined.
+ * Yields the parts of a run until it ends. It reads the log from the admission on, because only the earlier events
+ * show which pieces belong to this run. Parts of events up to `after` are left out. Pieces that arrive while the
+ * reader is busy are joined.
  */
 export async function* streamRun(
   scope: StreamAccess,

@@ -4,7 +4,7 @@ import type { FollowAccess, LogAccess, WorkerAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { listWorkers } from './list-workers.ts';
 
-/** The session's agent, if its lack of a worker is the only reason why the run has not begun. */
+/** Returns the session's agent if the only reason why the run has not begun is that no worker has this agent. */
 const lackedAgent = async (
   scope: LogAccess & WorkerAccess,
   key: SessionKey,
@@ -20,8 +20,8 @@ const lackedAgent = async (
 };
 
 /**
- * Warns the waiting program once if no worker can take the run. Otherwise it would wait forever without a sign. Returns
- * a function that cancels the warning.
+ * Warns the waiting program once if no worker can claim the run. Without the warning, the program would wait forever
+ * without notice. Returns a function that cancels the warning.
  */
 export const warnWhileUnclaimed = (scope: FollowAccess & WorkerAccess, key: SessionKey, run: RunId): (() => void) => {
   if (scope.caller.key !== undefined) return () => {};

@@ -22,7 +22,10 @@ export const usageOf = async (scope: LogAccess, key: SessionKey): Promise<Sessio
   };
 };
 
-/** Returns only the id if the log cannot be read, so that the other sessions can still be shown. */
+/**
+ * Returns the usage of a session. Returns only its id if the log cannot be read, so that other sessions can still be
+ * shown.
+ */
 export const usageUnlessDamaged = async (scope: LogAccess, key: SessionKey): Promise<SessionUsage | SessionId> => {
   try {
     return await usageOf(scope, key);

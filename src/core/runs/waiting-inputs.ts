@@ -10,7 +10,7 @@ export interface WaitingInput {
   readonly seq: number;
   readonly by: Actor;
   readonly policy: QueuedInput['policy'];
-  /** In milliseconds since 1970. */
+  /** The earliest start of the run, in milliseconds since 1970. */
   readonly notBefore?: number | undefined;
 }
 

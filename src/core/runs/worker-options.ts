@@ -23,19 +23,19 @@ export const Options = z.strictObject({
 });
 
 export interface WorkerOptions {
-  /** How many sessions to work on at once, 1 to 1000. */
+  /** The number of sessions to execute at the same time, 1 to 1000. */
   readonly concurrency?: number | undefined;
-  /** Works on this session and its subagents only. */
+  /** Executes only this session and its subagents. */
   readonly session?: SessionId | undefined;
-  /** If this worker sends no heartbeat for this long, others take over its sessions: 100 ms to 24 h. */
+  /** The lease, 100 ms to 24 h. If this worker sends no heartbeat for this long, other workers claim its sessions. */
   readonly leaseMs?: number | undefined;
-  /** The longest time between two looks for work, in case a hint was lost. At most a third of the lease. */
+  /** The longest time between two polls for work, in case a hint was lost. At most a third of the lease. */
   readonly pollMs?: number | undefined;
   /** How long `runUntilIdle` tolerates a failing store. */
   readonly patienceMs?: number | undefined;
   /**
-   * How many sessions all workers together may work on at once: `{ perWorkspace: 8, perAgent: { 'coder@1': 20 } }`.
-   * Give all workers the same limits.
+   * How many sessions all workers together may execute at the same time: `{ perWorkspace: 8, perAgent: { 'coder@1': 20
+   * } }`. All workers must have the same limits.
    */
   readonly limits?: Claim['limits'];
 }

@@ -14,7 +14,7 @@ export interface AgentInfo {
 export interface Agents {
   /** All agents, in every version. */
   list(): readonly AgentInfo[];
-  /** Finds an agent by its name, in the newest version or the given one. */
+  /** Returns the agent with this name. Without `version`, returns its highest version. */
   get(name: string, version?: number): Agent;
 }
 

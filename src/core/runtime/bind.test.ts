@@ -36,7 +36,7 @@ const begin = async (...agents: Agent[]) => {
 const note = (value: unknown) => (draft: { own: object }) => Object.assign(draft.own, { note: value });
 
 describe('a bound agent', () => {
-  test('[AGT3] of the same version with another schema is rejected', async () => {
+  test('[AGT3] is rejected if it has another schema under the same version', async () => {
     const { session, reopened } = await begin(one);
     await session.commit(note('text'));
     const other = await reopened(changed);
@@ -47,7 +47,7 @@ describe('a bound agent', () => {
     expect((await (await reopened(one)).commit(note('more')))!.delta).toHaveLength(1);
   });
 
-  test('[AGT1, FOLD5] is shown in listings, also after a rewind across its binding and in forks', async () => {
+  test('[AGT1, FOLD5] appears in listings, also after a rewind across its binding and in forks', async () => {
     const { runtime, session } = await begin(one, two);
     const shown = async () => [
       (await session.summary()).agent?.version,
@@ -66,7 +66,7 @@ describe('a bound agent', () => {
     expect((await unbound.summary()).agent).toBeUndefined();
   });
 
-  test('[PROV4, AGT1] migrates the own part with the lowest provenance found in it', async () => {
+  test('[PROV4, AGT1] gives the migrated own part the lowest provenance of its entries', async () => {
     const { session } = await begin(one, two);
     await session.append({ role: 'user', content: 'x' });
     await session.commit(note('from the web'), { by: 'model', provenance: 'unverified' });
@@ -75,7 +75,7 @@ describe('a bound agent', () => {
     expect(migrated).toMatchObject({ origin: { kind: 'migrate' }, provenance: 'unverified' });
   });
 
-  test('[STATE5] whose schema turns out to be asynchronous is rejected then', async () => {
+  test('[STATE5] is rejected at the first validation that turns out to be asynchronous', async () => {
     const slow = defineAgent({
       name: 'slow',
       version: 1,
@@ -91,9 +91,9 @@ describe('a bound agent', () => {
     });
   });
 
-  test('[STATE5] has a schema that validates without changing values', async () => {
+  test('[STATE5] stores values as they were committed, even if its schema would convert them', async () => {
     const state = z.object({ port: z.coerce.number().default(7), name: z.string().trim().optional() });
-    // @ts-expect-error the schema has a coercion and a default: a program in JavaScript can give it all the same
+    // @ts-expect-error the schema has a coercion and a default: a JavaScript program can still pass it
     const agent: Agent = defineAgent({ name: 'lax', version: 1, state });
     const { session } = await begin(agent);
     expect((await session.state()).own).toEqual({});

@@ -33,7 +33,7 @@ test.each([
   ["a provider's metadata", noted],
   ['the input of a call', called],
   ['the output of a call', result],
-])('[KEY5] %s counts as it was at the append, in the event, the log and the key', async (_, message) => {
+])('[KEY5] %s is used as it was at the append, in the event, the log and the key', async (_, message) => {
   const { session } = await begin();
   await session.append({ role: 'assistant', content: [{ type: 'tool-call', callId: 'c1', tool: 't', input: null }] });
   const given = { v: 1 };
@@ -46,7 +46,7 @@ test.each([
   expect(await session.append(message({ v: 1 }), { idempotencyKey: 'k' })).toEqual([event]);
 });
 
-test('[KEY1] an input counts as it was when it was sent', async () => {
+test('[KEY1] an input is stored as it was at the call, even if the caller changes it afterwards', async () => {
   const { session } = await begin();
   const given = { v: 1 };
   const content = () => [{ type: 'text', text: 'go', provider: given }] as const;
@@ -62,7 +62,7 @@ test('[KEY1] an input counts as it was when it was sent', async () => {
 });
 
 test.each(['files', 'artifacts'] as const)(
-  '[KEY1, FILE37] bytes for %s count as they were at the call',
+  '[KEY1, FILE37] bytes for %s are stored as they were at the call, even if the caller changes them',
   async (where) => {
     const { session } = await begin();
     const bytes = Buffer.from('one');
@@ -81,7 +81,7 @@ test('[AUD1] a privileged verb uses the arguments that the audit log records, ev
   expect(await adding).toMatchObject({ id: 'ann' });
 });
 
-test('[KEY1, AUD1] nested options of a privileged verb count as they were at the call', async () => {
+test('[KEY1, AUD1] a privileged verb uses its nested options as they were at the call', async () => {
   const { runtime } = await begin();
   const asked = { areas: ['sessions'] as 'sessions'[] };
   const creating = runtime.keys.create(asked);
@@ -89,7 +89,7 @@ test('[KEY1, AUD1] nested options of a privileged verb count as they were at the
   expect((await creating).key.areas).toEqual(['sessions']);
 });
 
-test('[IN10] an append takes at most 1,000 messages, and its error states the limit', async () => {
+test('[IN10] an append accepts at most 1,000 messages, and its error states the limit', async () => {
   const { session } = await begin();
   const messages = (count: number) => Array.from({ length: count }, () => ({ role: 'user', content: 'x' }) as const);
   await expect(session.append(messages(1001))).rejects.toMatchObject({

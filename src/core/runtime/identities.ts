@@ -29,7 +29,7 @@ import { sessionsOf } from './sessions.ts';
 
 export interface IdentityOptions extends Omit<ScopeOptions, 'needWorker'> {
   readonly postRules?: Partial<PostRules> | undefined;
-  /** Whether it works on runs by itself. */
+  /** Whether the runtime executes runs by itself. */
   readonly isWorking: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface Identities {
   settle(): Promise<void>;
 }
 
-/** Audits the rejection of a privileged verb like a call of it. */
+/** Checks that the caller may use a verb. The rejection of a privileged verb is audited like a call of it. */
 const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
   const permission = permissionFor(verb);
   const refusal = refusalOf(caller, verb, permission);
@@ -56,7 +56,7 @@ const check = async ({ caller, audited }: Scope, verb: Verb): Promise<void> => {
   await (isAudited(permission) ? audited(verb, undefined, refuse) : refuse());
 };
 
-/** Gives each member a runtime, and provides what works for all workspaces. */
+/** Creates a runtime for each member, and the services that work for all workspaces. */
 export const identitiesOn = (options: IdentityOptions): Identities => {
   const { store, clock, data, closing, onWarning, agents, isWorking } = options;
   const scopes = scopesOn({ ...options, needWorker: (key) => ownWorker.start(key) });

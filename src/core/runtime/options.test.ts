@@ -31,7 +31,7 @@ interface Target {
 
 const beside = (needed: object, options: object | null) => (options && { ...needed, ...options }) as never;
 
-/** Every public call that takes options, with its other arguments. */
+/** Every public call that accepts options, with its other arguments. */
 const calls: Record<string, (target: Target, options: never) => unknown> = {
   openRuntime: (_, options) => openRuntime(beside({ store: openMemoryStore() }, options)),
   'openRuntime, snapshots': (_, options) => openRuntime({ store: openMemoryStore(), snapshots: options }),
@@ -98,7 +98,7 @@ test.each(Object.keys(calls))('[IN1] %s rejects unknown options, and null', asyn
   await target.runtime.close();
 });
 
-test('[IN8] a definition with a misspelt field is rejected, and the field is named', () => {
+test('[IN8] a definition with a misspelt field is rejected, and the error names the field', () => {
   expect(() => defineAgent({ name: 'a', version: 1, instruction: 'x' } as never)).toThrow(/"instruction"/);
   expect(() => defineAgent({ name: 'a', version: 1, policies: { maxStep: 1 } } as never)).toThrow(/"maxStep"/);
   expect(() => defineTool({ name: 'a', input, execute: () => 1, timeoutMS: 5 } as never)).toThrow(/"timeoutMS"/);
@@ -106,9 +106,9 @@ test('[IN8] a definition with a misspelt field is rejected, and the field is nam
   expect(() => defineTool(null as never)).toThrow(expect.objectContaining({ code: 'TOOL_INVALID' }));
 });
 
-test('[IN1] an initial state must fit its schema, which the compiler checks too', () => {
+test('[IN1] an initial state that does not fit its schema is rejected, at run time and by the compiler', () => {
   const state = z.object({ status: z.enum(['draft', 'placed']) });
-  // @ts-expect-error a status that there is not
+  // @ts-expect-error the schema has no such status
   const wrong = () => defineAgent({ name: 'a', version: 1, state, initial: { status: 'shipped' } });
   expect(wrong).toThrow(expect.objectContaining({ code: 'AGENT_INVALID' }));
   expect(defineAgent({ name: 'a', version: 1, state, initial: { status: 'draft' } }).initial.status).toBe('draft');
@@ -161,7 +161,7 @@ test('[WORKER14] out-of-range worker options are rejected with the valid range',
   await runtime.close();
 });
 
-test("[IN1] a value of the wrong kind is reported in the caller's own terms", async () => {
+test("[IN1] a value of the wrong kind is rejected with an error in the caller's own terms", async () => {
   const { runtime, session } = await begin();
   const messageOf = async (call: () => unknown) =>
     (async () => call())().catch(({ code, message }) => `${code}: ${message}`);
@@ -200,7 +200,7 @@ test.each([
   ['invalid snapshots', { snapshots: { everyEvents: 0, everyBytes: 1 } }, 'INVALID_INPUT'],
   ['invalid timing', { timing: { modelBackoffMs: -1 } }, 'INVALID_INPUT'],
   ['a data folder that is not a string', { data: 5 }, 'INVALID_INPUT'],
-])('[IN1] a runtime with %s is rejected before a store is made', async (_, options, code) => {
+])('[IN1] a runtime with %s is rejected before a store is created', async (_, options, code) => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-refused-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   for (const store of [`sqlite:${join(folder, 'made', 'a.db')}`, 'postgres://127.0.0.1:1/none']) {
@@ -213,7 +213,7 @@ test.each([
   await expect(own.list('local' as never, { limit: 1 })).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });
 
-test('[IN1] a model option given to the runtime is rejected with where it belongs', async () => {
+test('[IN1] a model option passed to the runtime is rejected, and the error says where it belongs', async () => {
   await expect(openRuntime({ store: null as never, providers: {} } as never)).rejects.toThrow(
     /^openRuntime: "providers" is not one of store, .*: did you mean models\.providers\?$/,
   );

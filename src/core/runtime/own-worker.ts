@@ -35,7 +35,7 @@ export class OwnWorker {
     });
   }
 
-  /** Stops in favour of a worker that the program starts, if that one serves every session. */
+  /** Stops this worker if the program starts a worker that serves every session. */
   giveWayTo(other: RunWorker): void {
     const worker = this.#worker;
     if (!worker || worker === other || !other.servesAll) return;

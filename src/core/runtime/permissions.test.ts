@@ -17,7 +17,7 @@ const verbs = Object.entries(permissions).flatMap(([handle, methods]) =>
 type Call = (...args: unknown[]) => unknown;
 type Handle = Readonly<Record<string, Call>>;
 
-/** The handles of a member in a workspace that has a session. */
+/** The handles that a member of this role gets, in a workspace with one session. */
 const handlesOf = async (role: MemberRole, limits?: readonly Area[]): Promise<Readonly<Record<string, Handle>>> => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const { id } = await runtime.sessions.open();
@@ -95,7 +95,7 @@ describe('permissions', () => {
     expect((await failureOf(async () => (await handlesOf('admin', [])).sessions!.list!()))?.code).toBe('FORBIDDEN');
   });
 
-  test('[ROLE2] no answer of a session contains file contents for a key that may not read files', async () => {
+  test('[ROLE2] a key that may not read files gets no file content from any verb of a session', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open();
     const branch = await session.fork();
@@ -127,7 +127,7 @@ describe('permissions', () => {
     await expect(theirs.files.read('plan.txt')).rejects.toEqual(refused);
   });
 
-  test('[ROLE1] a method that the table does not know is never exposed', () => {
+  test('[ROLE1] a method that is missing from the permission table is never exposed', () => {
     const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
     const calls = new CallsUnderWay(new AbortController().signal);
     const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
@@ -141,7 +141,7 @@ describe('permissions', () => {
     expect(() => guard('run', new Crier()).shout).toThrow('run.shout is not in the permission table');
   });
 
-  test('[ST3] a call through a guarded handle is under way until it has ended', async () => {
+  test('[ST3] a call through a guarded handle is counted as in flight until it ends', async () => {
     const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
     const calls = new CallsUnderWay(new AbortController().signal);
     const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
@@ -158,7 +158,7 @@ describe('permissions', () => {
     expect(order).toEqual(['call', 'settled']);
   });
 
-  test('[ROLE1] reading takes a viewer, changing a member, and anything workspace-wide an admin', () => {
+  test('[ROLE1] reading requires the role viewer, changing requires member, and workspace-wide verbs require admin', () => {
     const least = (role: MemberRole) =>
       verbs.filter((verb: Permission) => verb.role === role).map(({ handle, method }) => `${handle}.${method}`);
     expect(least('approver')).toEqual([]);

@@ -6,10 +6,13 @@ import type { RuntimeVerbs, ScopedRuntime } from './scoped-runtime.ts';
 import type { Session } from './session.ts';
 
 type Method = (...args: never[]) => unknown;
-/** A direct method returns no promise, so it cannot be audited before it runs. No privileged verb may be direct. */
+/**
+ * The permission of a direct method, which returns no promise. So the call cannot be audited before it runs. No
+ * privileged verb may be direct.
+ */
 type DirectPermission = Permission & { readonly role: 'viewer' | 'member'; readonly isDirect: true };
 
-/** Covers every method of a handle, so that a method without a permission does not compile. */
+/** The permissions of all methods of a handle. A handle with a method without a permission does not compile. */
 type PermissionsOf<Handle> = {
   readonly [Name in keyof Handle as Handle[Name] extends Method ? Name : never]: Handle[Name] extends Method
     ? ReturnType<Handle[Name]> extends Promise<unknown>
@@ -35,13 +38,13 @@ const read = take('viewer', 'sessions');
 const follow = direct('viewer', 'sessions');
 const change = take('member', 'sessions');
 /**
- * A bundle also contains the content of files. Logs and states only name files, and other verbs of a session reveal no
- * content.
+ * The permission to export. A bundle also contains the content of files, so it needs the area `files`. Logs and states
+ * contain only the names of files.
  */
 const takeAway = direct('member', 'sessions', 'files');
 const readFile = take('viewer', 'files');
 const changeFile = take('member', 'files');
-/** The approval's own rule restricts this further. */
+/** The permission to answer an approval. The approval's own rule restricts this further. */
 const settle = {
   ...take('member', 'approvals'),
   whom: 'a member whose role the approval accepts, by default approver or admin',
@@ -57,7 +60,7 @@ const manageWebhooks = take('admin', 'webhooks');
 export const permissions = {
   sessions: {
     open: change,
-    /** Needs no area, because each verb of the handle needs its own. */
+    /** `get` needs no area, because each verb of the handle needs its own. */
     get: { role: 'viewer' },
     list: read,
     usage: take('viewer', 'usage'),
@@ -160,7 +163,7 @@ export const permissions = {
 } as const satisfies { readonly [Name in keyof Handles]: PermissionsOf<Handles[Name]> };
 
 type Table = typeof permissions;
-/** `session.append`, `keys.create`, … */
+/** The name of a method of a handle, such as `session.append` or `keys.create`. */
 export type Verb = { [Name in keyof Table]: `${Name}.${keyof Table[Name] & string}` }[keyof Table];
 
 export const permissionFor = (verb: Verb): Permission => {

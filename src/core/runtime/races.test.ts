@@ -23,7 +23,7 @@ const rolesOf = async (session: Session) =>
 const open = async (database = newMemoryDatabase()) => openRuntime({ store: openMemoryStore(database) });
 
 describe('races', () => {
-  test('[REW1, LOG4] a point is resolved where the rewind lands, not before another rewind', async () => {
+  test('[REW1, LOG4] a rewind resolves its point on the head that it is appended to, also after another rewind', async () => {
     const session = await (await open()).sessions.open();
     await session.append([asks('1'), answers('1'), asks('2')]);
     const [, second] = await Promise.allSettled([
@@ -34,7 +34,7 @@ describe('races', () => {
     expect(await rolesOf(session)).toEqual([]);
   });
 
-  test('[REW1, LOG4] a rewind to a turn includes what was appended to it meanwhile', async () => {
+  test('[REW1, LOG4] a rewind to a turn includes the events that were appended to that turn meanwhile', async () => {
     const session = await (await open()).sessions.open();
     await session.append([asks('1'), answers('1'), asks('2')]);
     await Promise.all([session.rewind({ to: { turn: 2 } }), session.append(answers('2'))]);
@@ -59,7 +59,7 @@ describe('races', () => {
     expect((await theirs.state()).facts).toEqual({ port: 1 });
   });
 
-  test('[FOLD1] events that another process appended in between are in the fold, whichever appends next', async () => {
+  test('[FOLD1] events that another process appended in between are in the fold, whichever process appends next', async () => {
     const database = newMemoryDatabase();
     const [here, there] = [await open(database), await open(database)];
     const mine = await here.sessions.open();
@@ -97,7 +97,7 @@ describe('a result whose call another process has handled', () => {
     expect(await (await mine.fork()).summary()).toMatchObject({ status: 'active' });
   });
 
-  test('[CTX3, LOG4] lands late while its call is open, and together with its call at any head', async () => {
+  test('[CTX3, LOG4] is appended late while its call is open, and at any head together with its call', async () => {
     const { mine, theirs } = await stale();
     await theirs.append(asks('3'));
     await mine.append(gives('c1'));
@@ -106,7 +106,7 @@ describe('a result whose call another process has handled', () => {
     expect((await rolesOf(mine)).slice(4)).toEqual(['user 3', 'tool 3', 'user 4', 'assistant 4', 'tool 4']);
   });
 
-  test('[CTX3, LOG4] all land when many come at once', async () => {
+  test('[CTX3, LOG4] many results at the same time are all appended', async () => {
     const place = await newStorePlace('sqlite');
     const runtime = await openRuntime({ store: place.address });
     const session = await runtime.sessions.open();
@@ -126,7 +126,7 @@ describe('forks and rewinds in the middle of a turn', () => {
     return session;
   };
 
-  test('[FORK2] a fork after a result or a question starts paused, and after an answer active', async () => {
+  test('[FORK2] a fork after a result or a question is paused, and a fork after an answer is active', async () => {
     const session = await started();
     const statusAt = async (seq: number) => (await (await session.fork({ at: { seq } })).summary()).status;
     expect(await Promise.all([2, 3, 4, 5].map(statusAt))).toEqual(['paused', 'paused', 'paused', 'active']);
@@ -148,7 +148,7 @@ describe('forks and rewinds in the middle of a turn', () => {
     expect((await fork.summary()).holder).toBe('human');
   });
 
-  test('[FORK2, TRACK2] a call in flight at the point stays the parent’s, whatever happens to the fork', async () => {
+  test('[FORK2, TRACK2] a call in flight at the point of a fork stays with the parent, whatever happens to the fork', async () => {
     const session = await started();
     const { promise, resolve } = Promise.withResolvers<string>();
     const { wait } = session.track({ wait: () => promise });
@@ -173,7 +173,7 @@ describe('forks and rewinds in the middle of a turn', () => {
   });
 });
 
-test('[ST3] a closing runtime waits for calls in flight, including those that have yet to read', async () => {
+test('[ST3] a closing runtime waits for calls in flight, including calls that have not read anything yet', async () => {
   const database = newMemoryDatabase();
   const { id } = await (await open(database)).sessions.open();
   const runtime = await open(database);

@@ -17,20 +17,23 @@ import type { Sessions } from './sessions.ts';
 
 export interface RuntimeVerbs {
   /**
-   * Removes the workspace's blobs that no log names, and worktrees here that archived sessions do not need. Others may
-   * work meanwhile.
+   * Removes the workspace's blobs that no log names, and worktrees on this machine that archived sessions do not need.
+   * Other processes may keep writing at the same time.
    */
   gc(options?: GcOptions): Promise<Collected>;
   /**
    * Yields each session of the workspace that changes, with its head. Each change is reported at least once. The
-   * signal, the loop or the runtime ends it.
+   * iteration ends when the signal aborts, the loop ends or the runtime closes.
    */
   changes(options?: ChangesOptions): AsyncGenerator<SessionChange, void, void>;
-  /** Calls `work` once for each key of this member. Repeating the request within a day returns the first answer. */
+  /**
+   * Calls `work` once for each idempotency key of this member. Repeating the request within a day returns the first
+   * answer.
+   */
   once<Answer extends Json>(request: OnceRequest, work: () => Promise<Answer>): Promise<Answer>;
   /** Fails with FORBIDDEN if the caller may not use this verb. The rejection of a privileged verb is audited. */
   check(verb: string): Promise<void>;
-  /** The workers that serve the workspace, with the sessions that each one has. */
+  /** The workers that serve the workspace, with the sessions that each worker holds. */
   workers(): Promise<readonly WorkerInfo[]>;
   /** Creates a worker, which executes runs in this process. */
   worker(options?: WorkerOptions): Worker;
@@ -38,7 +41,7 @@ export interface RuntimeVerbs {
   dispatcher(options?: DispatcherOptions): Dispatcher;
 }
 
-/** The runtime as one member of one workspace sees it. */
+/** The runtime as one member of one workspace uses it. */
 export interface ScopedRuntime extends RuntimeVerbs {
   readonly sessions: Sessions;
   readonly agents: Agents;

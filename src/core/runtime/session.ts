@@ -66,12 +66,12 @@ import {
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
 import type { Scope } from './scope.ts';
 
-/** Maximum messages per append, so that other writers get their turn in between. */
+/** Maximum messages per append, so that other writers can append in between. */
 export const maxMessages = 1000;
 
 /**
- * A handle on a session, with the types of its agent. Plain `Session` fits any agent. It holds no resource: `close`
- * ends the session itself, and `reopen` undoes that.
+ * A handle on a session, with the types of its agent. `Session` without type arguments fits any agent. The handle
+ * holds no resource: `close` ends the session itself, and `reopen` undoes that.
  */
 export interface Session<Own = Record<string, unknown>, Output = unknown> {
   // Identity and lifecycle
@@ -86,8 +86,8 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
    */
   bind<A extends Agent>(agent: A): Promise<SessionOf<A>>;
   /**
-   * Pauses at the next safe point of a run. `withinMs` limits the wait for it: a call that this cuts off counts as
-   * interrupted, or runs again.
+   * Pauses the session at the next safe point of its run. `withinMs` limits the wait for that point. A call that is
+   * cut off at the limit ends as interrupted, or runs again after the pause.
    */
   pause(options?: PauseOptions): Promise<void>;
   /** Ends a pause. Work that waited in the session continues. */
@@ -98,35 +98,41 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   reopen(): Promise<void>;
   /** Archives a closed session. Its worktrees may then be collected. */
   archive(): Promise<void>;
-  /** Takes the session out of the archive. */
+  /** Returns the session from the archive to the status `closed`. */
   unarchive(): Promise<void>;
 
   // Input and runs
 
   /**
-   * Stores the input and creates the run that will answer it. A worker executes the run: the runtime's own, or another
-   * on the same store.
+   * Stores the input and creates the run that will answer it. A worker executes the run: the runtime's own worker, or
+   * another worker on the same store.
    */
   send(input: SendInput, options?: SendOptions): Promise<Run<Output>>;
-  /** The waiting inputs, in order of arrival. They have neither begun nor joined a run. */
+  /** The waiting inputs, in order of arrival. No run has begun with them, and they have not joined a run. */
   inputs(): Promise<readonly WaitingInput[]>;
-  /** Finds a run of this session that was admitted earlier, here or elsewhere. */
+  /** Finds a run of this session that was admitted earlier, by this process or another. */
   run(id: string): Promise<Run<Output>>;
-  /** Ends the run in progress at once, or the given one. Returns its id, if there was one. */
+  /**
+   * Cancels the run in progress immediately, or the given run. Returns the id of the cancelled run, or undefined if
+   * there was none.
+   */
   cancel(run?: RunId): Promise<RunId | undefined>;
-  /** Appends messages from a caller that runs its own loop, at most 1,000. A user's message opens a turn. */
+  /**
+   * Appends messages from a caller that runs its own agent loop, at most 1,000 per call. A user's message opens a
+   * turn.
+   */
   append(
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /**
-   * Returns the same tools, with every call journaled: its start, its outcome and its declared changes. From then on,
-   * this handle holds the session, until another one tracks it or it is rewound. Calls then fail with FENCED before the
-   * tool runs. The result or error of a tool that ran always reaches the loop. If it cannot be journaled, `onWarning`
-   * receives the problem.
+   * Returns the same tools, with every call journaled: its start, its outcome and its declared changes. From the first
+   * call on, this handle holds the session, until another handle tracks the session or it is rewound. Later calls fail
+   * with FENCED before the tool runs. The result or error of a tool that ran always reaches the loop. If the outcome
+   * cannot be journaled, `onWarning` receives the problem.
    */
   track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
-  /** Sets the session's limits. A run that waits for its budget continues. */
+  /** Sets the session's limits. A run that waits because the budget was used up continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** The usage of the session so far, and its limits. */
   usage(): Promise<SessionUsage>;
@@ -153,38 +159,46 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
     path: string | readonly string[],
     options: { readonly to: Provenance; readonly why: string },
   ): Promise<CommitRecord>;
-  /** Matching commits of the live lineage, newest first. */
+  /** Returns matching commits of the live lineage, newest first. */
   commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
-  /** Yields every matching commit as it happens, from this call on. */
+  /** Yields every matching commit when it is appended, starting at this call. */
   watchCommits(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
   /**
-   * Reverts a commit. Reverting an adoption also reverts its files; reverting any other commit leaves the files alone.
+   * Reverts a commit. Reverting an adoption also reverts its file changes. Reverting any other commit does not change
+   * files.
    */
   revert(seq: number, options?: { readonly why?: string | undefined }): Promise<Reversal | undefined>;
 
   // History and branches
 
-  /** Yields the events in order, after a seq. With `follow`, also future events, from any process. */
+  /**
+   * Yields the events in order, starting after a seq. With `follow`, also yields events that any process appends
+   * later.
+   */
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
-  /** Matching calls of the live lineage, newest first. A call that a fork or a rewind cut off is `interrupted` here. */
+  /**
+   * Matching calls of the live lineage, newest first. A call that was cut off by a fork or a rewind is reported as
+   * `interrupted`.
+   */
   toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
   /** The whole family that the session belongs to, from its root. */
   tree(): Promise<TreeNode>;
-  /** The differences between two places: as a patch, and grouped by what changed. */
+  /** The differences between two places, both as a patch and grouped by the kind of change. */
   diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
-  /** Creates a child session that continues from a point, by default the head. Nothing is copied. */
+  /** Creates a child session that continues from a point, by default from the head. Nothing is copied. */
   fork(options?: ForkOptions): Promise<Session<Own, Output>>;
-  /** Adopts what a branch changed in state and files, as one commit. Reports what both sides changed. */
+  /** Adopts the changes of a branch in state and files, as one commit. Reports the entries that both sides changed. */
   adopt(branch: { readonly id: SessionId } | SessionId, options?: AdoptOptions): Promise<Adoption>;
   /** Goes back to a point. Nothing is erased, and waiting inputs are cancelled. */
   rewind(options: RewindOptions): Promise<Rewind>;
   /**
-   * Sends the input of a turn again, as a new attempt beside the old one. It rewinds, so waiting inputs are cancelled.
+   * Sends the input of a turn again, as a new attempt beside the old one. This rewinds the session, so waiting inputs
+   * are cancelled.
    */
   retry(options: { readonly turn: number }): Promise<Retry<Output>>;
   /**
-   * Plays a turn again on a fork, with the recorded answers or with another model or agent. Reports where it departs
-   * from the recording.
+   * Plays a turn again on a fork, with the recorded answers or with another model or agent. Reports where the replay
+   * differs from the recording.
    */
   replay(options: ReplayOptions): Promise<Replay>;
 
@@ -210,7 +224,7 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   // Maintenance
 
-  /** Checks the hash chain and the files that it names. Reports the first event that is not as it was written. */
+  /** Checks the hash chain and the files that it names. Reports the first event that differs from what was written. */
   verify(options?: VerifyOptions): Promise<Verification>;
   /** Exports the session and the lineage it needs, as one portable file. */
   export(): AsyncIterable<Uint8Array>;
@@ -224,7 +238,7 @@ const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 
-/** Makes plain text one text part, and adds missing ids. The schema judges everything else. */
+/** Turns plain text into one text part, and adds missing ids. The schema validates everything else. */
 const messageOf = (input: MessageInput): unknown => {
   if (typeof input !== 'object' || input === null) return input;
   const { id = newId('msg'), content } = input;
@@ -234,7 +248,10 @@ const messageOf = (input: MessageInput): unknown => {
 /** A session with the types of an agent. */
 export type SessionOf<A extends Agent> = Session<OwnOf<A>, OutputOf<A>>;
 
-/** The log holds plain JSON. A caller that names the agent vouches for its types. */
+/**
+ * Creates a handle on a session. The log holds plain JSON, so a caller that names the agent is responsible for the
+ * types.
+ */
 export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Json> => {
   const key = keyOf(scope, id);
   const trackCalls = callTracking(scope, key);
@@ -242,7 +259,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
   const move = async (command: SessionCommand): Promise<void> => {
     await run(command);
   };
-  /** A run that may continue needs a worker. */
+  /** Starts the runtime's own worker after a command, because the run may continue now. */
   const thenWork = async <T>(resumed: Promise<T>): Promise<T> => {
     const result = await resumed;
     scope.needWorker(key);

@@ -24,7 +24,10 @@ const ListOptions = z.strictObject({
   status: z.union([Status, z.array(Status)]).optional(),
   limit: z.int().min(1).max(1000).default(50),
   cursor: z.string().optional(),
-  /** `change` is the default, newest first. `id` reaches every session, even one whose time of change was damaged. */
+  /**
+   * The sort order. `change`, the default, lists the newest change first. `id` reaches every session, even one whose
+   * time of change was damaged.
+   */
   by: z.enum(['change', 'id']).default('change'),
 });
 export type ListOptions = z.input<typeof ListOptions>;
@@ -32,15 +35,15 @@ export type ListOptions = z.input<typeof ListOptions>;
 export interface SessionPage {
   readonly sessions: readonly SessionSummary[];
   /**
-   * Where the next page starts. Absent on the last page. A session that changes meanwhile moves to the front, so later
-   * pages do not show it.
+   * The cursor of the next page. Absent on the last page. A session that changes between two pages moves to the front,
+   * so later pages do not show it.
    */
   readonly cursor?: string;
 }
 
 export interface UsagePage {
   readonly usage: readonly SessionUsage[];
-  /** Sessions whose log cannot be read. Their usage is missing from the figures. */
+  /** Sessions whose log cannot be read. Their usage is missing from the totals. */
   readonly damaged: readonly SessionId[];
   readonly cursor?: string;
 }
@@ -50,7 +53,7 @@ export interface Sessions {
   open<A extends Agent = Agent>(options?: OpenOptions<A>): Promise<SessionOf<A>>;
   /**
    * Finds a session by its id. Fails with SESSION_NOT_FOUND if there is none. `get<typeof agent>(id)` has the types of
-   * the agent that it is bound to.
+   * the agent that the session is bound to.
    */
   get<A extends Agent = Agent>(id: string): Promise<SessionOf<A>>;
   /** The sessions of the workspace, newest change first, or by id. */
@@ -59,13 +62,13 @@ export interface Sessions {
   usage(options?: ListOptions): Promise<UsagePage>;
   /** Exports these sessions and the lineage they need, as one portable file. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
-  /** Imports the sessions of such a file, either all or none. Importing the same file twice changes nothing. */
+  /** Imports the sessions of an exported file, either all or none. Importing the same file twice changes nothing. */
   import(bundle: AsyncIterable<Uint8Array>, options?: ImportOptions): Promise<Imported>;
   /** Commits across the workspace: which session touched a path, in which turn, by which tool. Newest first. */
   commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
   /** Calls across the workspace: which session called which tool, and with what outcome. Newest first. */
   toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallRecord[]>;
-  /** Rebuilds everything that is stored beside the logs. Returns the number of events read. */
+  /** Rebuilds the indexes and summaries that are stored beside the logs. Returns the number of events read. */
   rebuildProjections(): Promise<number>;
 }
 

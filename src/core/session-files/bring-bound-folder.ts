@@ -11,7 +11,7 @@ import { type FilesWriter, RunFiles } from './run-files.ts';
 
 const lookMs = 50;
 
-/** Writes the changes of a person's folder to the log while no run does it. */
+/** A writer that records the changes of a person's folder in the log while no run is in progress. */
 const outsideWriter = (scope: WriteAccess, key: SessionKey): FilesWriter => {
   const fold = () => scope.folds.head(key);
   const decide: FilesWriter['decide'] = async (decideOn) => {
@@ -27,7 +27,7 @@ const outsideWriter = (scope: WriteAccess, key: SessionKey): FilesWriter => {
 const isAtWork = ({ run, status }: SessionFold): boolean =>
   run !== undefined && run.waitingFor === undefined && status !== 'paused';
 
-/** Locks the folder. Returns undefined if a run is at work or begins meanwhile. */
+/** Locks the folder. Returns undefined if a run is in progress or begins meanwhile. */
 const lockWhileIdle = async (
   scope: WriteAccess,
   key: SessionKey,
@@ -43,8 +43,8 @@ const lockWhileIdle = async (
 };
 
 /**
- * Records the person's changes in the log, and brings the folder to the log's files. Does nothing while a run does
- * both.
+ * Records the person's changes in the log, and updates the folder to the files in the log. Does nothing while a run is
+ * in progress, because the run does both.
  */
 export const bringBoundFolder = async (
   scope: WriteAccess & WorktreeAccess & AgentAccess,

@@ -17,7 +17,7 @@ export const ChangeOptions = z.strictObject({
   idempotencyKey: CallersKey.optional(),
 });
 
-/** The intended new files. */
+/** The new files that a caller requests. */
 export interface FilesEdit {
   readonly root: BlobHash;
   /** Blobs that may not be in the store yet. */
@@ -27,7 +27,7 @@ export interface FilesEdit {
 
 interface About extends z.infer<typeof ChangeOptions> {
   readonly origin?: NewFiles['origin'];
-  /** The request, for the idempotency key. */
+  /** The body of the request, for the idempotency key. */
   readonly body: unknown;
 }
 

@@ -39,8 +39,8 @@ const makeEmpty = async (folder: string): Promise<void> => {
 };
 
 /**
- * Makes the restore fail if the folder is no longer empty, because its content would be replaced without a copy in the
- * store.
+ * Blobs that make the restore fail if the folder is no longer empty. Otherwise its content would be replaced without a
+ * copy in the store.
  */
 const holdingNothing = (folder: string): Pick<Blobs, 'putBlobs' | 'hasBlobs'> => ({
   hasBlobs: async () => new Set(),
@@ -54,7 +54,7 @@ interface Part {
   readonly trees: readonly NewBlob[];
 }
 
-/** A tree that holds only the entry at a path, at that path. */
+/** Returns a tree that holds only the entry at a path, at that same path. */
 const partOf = async (scope: FilesAccess, root: BlobHash, path: string | undefined): Promise<Part> => {
   if (path === undefined) return { root, trees: [] };
   const place = parseFilePath(path);

@@ -13,19 +13,19 @@ import { type FilePath, parseFilePath } from './file-path.ts';
 
 const Options = z.strictObject({
   limit: z.int().positive().max(1000).default(100),
-  /** Includes changes that were rewound. */
+  /** Whether to include changes that were rewound. */
   includeRewound: z.boolean().default(false),
 });
 export type HistoryOptions = z.input<typeof Options>;
 
-/** A change of a file: what, when, by whom, and why. `path` is its name at that time. */
+/** A change of a file: what changed, when, by which actor, and why. `path` is the file's path at that time. */
 export type FileVersion = ChangedFile &
   Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
 
 const entry = (name: string): string => pointerOf('filesModified', name);
 const everything = entry(everyFile);
 
-/** The folder entries that a change of this file may be grouped under. */
+/** Returns the folder entries of the state under which a change of this file may be grouped. */
 const foldersOf = ({ segments }: FilePath): readonly string[] => [
   everything,
   ...segments.slice(1).map((_, depth) => entry(`${segments.slice(0, depth + 1).join('/')}/`)),
@@ -62,7 +62,7 @@ const recordedChange = async (
   return recorded && { change: recorded.change, ...(recorded.from !== undefined && { from: recorded.from }) };
 };
 
-/** The change found by comparing the snapshots before and after. */
+/** The change, found by comparing the snapshots before and after the commit. */
 const foundChange = async (
   scope: LogAccess & FilesAccess,
   key: SessionKey,
@@ -82,7 +82,8 @@ const foundChange = async (
 };
 
 /**
- * A revert restores the entries of the state, so only the snapshot in the same append shows what happened to the files.
+ * The change of a file by a revert. A revert restores the entries of the state, so only the snapshot in the same
+ * append shows how the files changed.
  */
 const revertedChange = async (
   scope: LogAccess & FilesAccess,

@@ -12,7 +12,7 @@ export interface FilePath {
 const refused = (path: string, problem: string): PerdureError =>
   new PerdureError('INVALID_INPUT', `${JSON.stringify(path)} ${problem}`, { details: { path } });
 
-/** Parses a path of a folder. The root has no segments. */
+/** Parses the path of a folder. The path of the root has no segments. */
 export const parseFolderPath = (input: unknown): FilePath => {
   const given = parseInput('the path', Text, input);
   const parsed = parsePath(given);

@@ -12,7 +12,10 @@ const sharedStart = (a: string, b: string): number => {
   return place;
 };
 
-/** The entries of the deepest existing folder, similar names first, or the file or link that blocks the path. */
+/**
+ * Suggestions for a path that does not exist. These are the entries of the deepest existing folder, similar names
+ * first, or the file or link that blocks the path.
+ */
 const nearby = async (read: ReadTree, root: BlobHash, { segments }: FilePath) => {
   for (let depth = segments.length - 1; ; depth--) {
     const above = segments.slice(0, depth);

@@ -14,7 +14,7 @@ export interface JoinedFiles extends Pick<NewFiles, 'tree' | 'changes'> {
 
 const maxShown = 100;
 
-/** Undefined if there are no conflicts. */
+/** Returns the payload that records conflicts. Returns undefined if there are no conflicts. */
 export const conflicted = (tree: BlobHash, paths: readonly string[]): Conflicted | undefined =>
   paths.length === 0 ? undefined : { tree, paths: paths.slice(0, maxShown), conflicts: paths.length };
 
@@ -27,8 +27,8 @@ interface Joining {
 }
 
 /**
- * Merges two trees with a common base, and stores the result. Where both changed a path, `ours` wins, and `conflicts`
- * names the path and the tree `theirs`.
+ * Merges two trees with a common base, and stores the result. If both trees changed a path, `ours` wins, and
+ * `conflicts` names the path and the tree `theirs`.
  */
 export const joinFiles = async (
   { blobs, worktrees }: FilesAccess,

@@ -18,7 +18,10 @@ export type ListedFile = TreeEntry & { readonly path: string };
 
 const ReadOptions = z.strictObject({
   at: Point.optional(),
-  /** The seq of a `files.conflicted`: reads the files that were set aside there, instead of those of a point. */
+  /**
+   * The seq of a `files.conflicted` event. Reads the files that were set aside by that event, instead of the files at
+   * a point.
+   */
   setAside: z.int().positive().optional(),
 });
 export type ReadOptions = z.input<typeof ReadOptions>;
@@ -29,7 +32,10 @@ export const ListOptions = ReadOptions.extend({
 });
 export type ListOptions = z.input<typeof ListOptions>;
 
-/** Bounded, because few small trees that repeat each other can expand to any number of paths. */
+/**
+ * The maximum number of listed paths. It is limited because a few small trees that name each other repeatedly can
+ * expand to any number of paths.
+ */
 const maxListed = 1_000_000;
 
 const treeSetAside = async (scope: LogAccess, key: SessionKey, seq: number): Promise<BlobHash> => {

@@ -27,7 +27,7 @@ const Options = ChangeOptions.extend({
 export type RestoreFilesOptions = z.input<typeof Options>;
 
 export interface RestoredFiles {
-  /** The place whose files they are now. */
+  /** The place whose files were restored. */
   readonly of: PlaceRef;
   readonly changes: readonly FileChange[];
   /** The person's own folder that the session works in, where the changes will be made. */
@@ -41,7 +41,7 @@ interface Made {
   readonly trees: readonly NewBlob[];
 }
 
-/** A tree in which some paths are replaced by those of another tree. */
+/** Returns a tree in which some paths are replaced by those of another tree. */
 const withPathsOf = async (
   scope: FilesAccess,
   root: BlobHash,

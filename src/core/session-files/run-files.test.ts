@@ -16,7 +16,7 @@ import { RunFiles } from './run-files.ts';
 
 const cause = { tool: 'act', callId: 'call_1' };
 
-/** The files of a session that another writer changes before each decision about them. */
+/** The files of a session. Another writer changes them before each decision about them. */
 const startMovingFiles = async () => {
   const home = await mkdtemp(join(tmpdir(), 'perdure-moving-files-'));
   const worktrees = new Worktrees();
@@ -75,7 +75,7 @@ const recordings: Readonly<Record<string, (moving: Moving) => Promise<unknown>>>
 };
 
 test.each(Object.entries(recordings))(
-  '[FILE39] when files never settle, recording %s fails with CONFLICT instead of losing data',
+  '[FILE39] if another writer keeps changing the files, recording %s fails with CONFLICT instead of losing data',
   async (_, tell) => {
     const moving = await startMovingFiles();
     await expect(tell(moving)).rejects.toMatchObject({ code: 'CONFLICT' });

@@ -20,13 +20,13 @@ import { conflicted, type JoinedFiles, joinFiles } from './join-files.ts';
 
 type Cause = NonNullable<NewFiles['cause']>;
 
-/** A scan of the worktree that found changes since the tree `base`. */
+/** The result of a worktree scan that found changes since the tree `base`. */
 export interface Look {
   readonly base: BlobHash;
   readonly files: NewFiles;
 }
 
-/** The changes of a scan, merged onto the session's tree `on` and ready to record. */
+/** The changes of a scan, merged into the session's tree `on`, so that they can be recorded. */
 export interface FoundFiles {
   readonly on: BlobHash;
   readonly files: NewFiles;
@@ -44,10 +44,10 @@ const moved = (paths: readonly string[], to: string): PerdureError =>
     },
   );
 
-/** The session's files changed after the merge, so `retryConflicts` merges again. */
+/** Returned if the session's files changed after the merge, so `retryConflicts` merges again. */
 const filesMoved = { conflict: undefined };
 
-/** The last range of the live lineage begins at the newest rewind. */
+/** Whether the session was rewound after the mark. The last range of the live lineage begins at the newest rewind. */
 const isRewoundSince = ({ live }: SessionFold, { seq }: Mark): boolean => live.at(-1)![0] > seq;
 
 const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
@@ -58,7 +58,10 @@ const newFiles = (taken: SnapshotWithChanges): NewFiles => ({
 
 export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
 
-/** The agent's `prepare` command, which recreates what snapshots leave out. Each execution is a separate call. */
+/**
+ * The agent's `prepare` command, which recreates files that snapshots leave out. Each execution is recorded as a
+ * separate call.
+ */
 export interface Preparation {
   newCause(): Cause;
   run(place: WorktreePlace, cause: Cause): Promise<void>;
@@ -68,7 +71,7 @@ interface Parts {
   readonly scope: WriteAccess & WorktreeAccess & AgentAccess;
   readonly writer: FilesWriter;
   readonly place: WorktreePlace;
-  /** Absent when no run is in progress. */
+  /** The run that uses the files. Absent when no run is in progress. */
   readonly run?: RunId | undefined;
   readonly tools: ReadonlyMap<string, Tool>;
   /** Absent if the agent has no `prepare` command. */
@@ -78,15 +81,15 @@ interface Parts {
 }
 
 /**
- * The worktree of a run. Before a tool uses it, it is brought to the state in the log. After a tool may have written,
- * its changes are recorded. The log wins over the folder on this machine, because the session may have run on another
- * machine meanwhile. Changes that the log does not have yet are recorded first.
+ * The worktree of a run. Before a tool uses the worktree, it is updated to the files in the log. After a tool may have
+ * written files, its changes are recorded. Changes that are not in the log yet are recorded first. Then the log has
+ * precedence over the folder on this machine, because the session may have run on another machine meanwhile.
  */
 export class RunFiles implements Disposable {
   readonly #parts: Parts;
-  /** Running calls that began before this seq are lost, and their changes are not recorded yet. */
+  /** Running calls that began before this seq were lost with their worker, and their changes are not recorded yet. */
   #lostBefore: number;
-  /** The seq up to which the log was known at the last scan of the worktree. */
+  /** The seq up to which the log had been read at the last scan of the worktree. */
   #seq = 0;
   /** The tree at which the log and the worktree last agreed. */
   #tree: BlobHash | undefined;
@@ -132,7 +135,7 @@ export class RunFiles implements Disposable {
     );
   }
 
-  /** Returns true once the worktree matches the log. */
+  /** Takes one step towards a worktree that matches the log. Returns true once it matches. */
   async #bringCloser(): Promise<boolean> {
     const { scope, writer } = this.#parts;
     const fold = await writer.fold();
@@ -158,7 +161,10 @@ export class RunFiles implements Disposable {
     return begun !== undefined;
   }
 
-  /** An empty worktree needs no `prepare`, because the run's own calls will create everything in it. */
+  /**
+   * Marks a new worktree. An empty worktree needs no `prepare`, because the run's own calls will create everything in
+   * it.
+   */
   #beginEmpty(): void {
     this.#tree = emptyTree.hash;
     this.#isPrepared = true;
@@ -168,7 +174,7 @@ export class RunFiles implements Disposable {
     return (await readdir(this.place.folder).catch(() => [])).length === 0;
   }
 
-  /** The tree that a lost call started from. What the call wrote is recorded when the call is recovered. */
+  /** The tree that a lost call started from. The files that the call wrote are recorded when the call is recovered. */
   async #begunWith(fold: SessionFold, mark: Mark): Promise<BlobHash | undefined> {
     const { tools } = this.#parts;
     const lost = Object.values(fold.runningCalls).find(
@@ -177,7 +183,7 @@ export class RunFiles implements Disposable {
     return lost && !mark.from ? this.#treeBefore(lost, fold, mark) : undefined;
   }
 
-  /** The tree that a call found in this worktree. Undefined if the call ran on another machine. */
+  /** The tree of this worktree when a call began. Undefined if the call ran on another machine. */
   async #treeBefore(
     { seq }: Pick<UntoldCall, 'seq'>,
     fold: SessionFold,
@@ -203,7 +209,10 @@ export class RunFiles implements Disposable {
     return this.#merge(wanted, base, there, { ...newFiles(taken), ...(cause && { cause }) });
   }
 
-  /** The common base of worktree and log. Undefined if the worktree's changes no longer apply, as after a rewind. */
+  /**
+   * The common base of the worktree and the log. Undefined if the worktree's changes are obsolete, for example after a
+   * rewind.
+   */
   async #baseOf(fold: SessionFold, mark: Mark, call: UntoldCall | undefined): Promise<BlobHash | undefined> {
     const { trees, from } = mark;
     const isLeft = !this.place.isBound && (from || isRewoundSince(fold, mark));
@@ -214,7 +223,7 @@ export class RunFiles implements Disposable {
   }
 
   /**
-   * The worktree as if the interrupted restore had finished. It differs from the restore's target only by later
+   * The worktree as if the interrupted restore had finished. This tree differs from the restore's target only by later
    * changes.
    */
   async #finished({ from, trees }: Mark, wanted: BlobHash, there: SnapshotWithChanges): Promise<SnapshotWithChanges> {
@@ -230,7 +239,7 @@ export class RunFiles implements Disposable {
     }
   }
 
-  /** The newest call that another process ended, so that nothing scanned its changes. */
+  /** The newest call that was ended by another process, so that its file changes were not scanned. */
   #untold({ untoldCalls }: SessionFold, mark: Mark): UntoldCall | undefined {
     const { tools } = this.#parts;
     return untoldCalls.findLast(({ tool, endedAt = 0 }) => endedAt > mark.seq && mayWrite(tools.get(tool)));
@@ -255,7 +264,7 @@ export class RunFiles implements Disposable {
     return writeMark(this.place, { trees, seq: this.#seq, ...(this.#isPrepared && { isPrepared: true }) });
   }
 
-  /** `prepare` runs once after each restore. It never runs in a person's own folder. */
+  /** Whether `prepare` must run. It runs once after each restore, and never in a person's own folder. */
   #isToPrepare(tree: BlobHash): boolean {
     return this.#parts.prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
   }
@@ -269,7 +278,7 @@ export class RunFiles implements Disposable {
     if (!(await this.#lookAndTell(cause))) await this.#mark(tree);
   }
 
-  /** Returns false if there are no changes to record. */
+  /** Scans the worktree and records the changes. Returns false if there are none. */
   async #lookAndTell(cause: Cause): Promise<boolean> {
     const look = await this.look(cause);
     if (!look) return false;
@@ -285,7 +294,7 @@ export class RunFiles implements Disposable {
     this.#lostBefore = 0;
   }
 
-  /** `from` must be the tree of the newest scan. */
+  /** Restores the tree `root`. `from` must be the tree of the newest scan. */
   async #restore(from: BlobHash, root: BlobHash): Promise<void> {
     const { scope } = this.#parts;
     const { folder, cacheFile, aside } = this.place;
@@ -309,7 +318,7 @@ export class RunFiles implements Disposable {
     }
   }
 
-  /** Keeps both the changes in the worktree and those that were written or restored elsewhere. */
+  /** Merges the changes in the worktree with the changes that were written or restored elsewhere. */
   async #merge(wanted: BlobHash, base: BlobHash, there: SnapshotWithChanges, files: NewFiles): Promise<void> {
     const found = await this.#onto(wanted, { base, files });
     const hasNews = found.files.tree !== wanted || found.conflicts;
@@ -341,7 +350,10 @@ export class RunFiles implements Disposable {
     return isOn;
   }
 
-  /** Merges what another session changed in a copy of these files. The worktree is updated before the next call. */
+  /**
+   * Merges the changes of another session that worked on a copy of these files. The worktree is updated before the
+   * next call.
+   */
   async takeOver(base: BlobHash, theirs: BlobHash, cause: Cause): Promise<void> {
     const { writer, scope } = this.#parts;
     if (theirs === base) return;
@@ -368,8 +380,8 @@ export class RunFiles implements Disposable {
   }
 
   /**
-   * Records a scan, merged with what was written elsewhere meanwhile. `record` returns false if the session's files
-   * changed again.
+   * Records a scan, merged with changes that were written elsewhere meanwhile. `record` returns false if the session's
+   * files changed again.
    */
   async landing(look: Look, record: (found: FoundFiles) => Promise<boolean>): Promise<void> {
     const { scope, writer } = this.#parts;
@@ -381,7 +393,8 @@ export class RunFiles implements Disposable {
   }
 
   /**
-   * Called once the log has the files. If they were merged with others, the worktree is updated before the next call.
+   * Called once the files are in the log. If they were merged with other changes, the worktree is updated before the
+   * next call.
    */
   async #told({ files: { tree: here } }: Look, { files: { tree } }: FoundFiles): Promise<void> {
     await this.#mark(here);

@@ -10,15 +10,15 @@ import { type RestoredFiles, type RestoreFilesOptions, restoreFiles } from './re
 import { type DeleteOptions, deleteFile, type WriteOptions, type WrittenFile, writeFile } from './write-file.ts';
 
 /**
- * The files of a session according to its log, wherever its worktree is. The next tool of a run finds changes made here
- * in its worktree.
+ * The files of a session according to its log, on whichever machine its worktree is. Changes made through this handle
+ * are in the worktree before the next tool of a run starts.
  */
 export interface SessionFiles {
   /** The files below a folder, now or at a point. */
   list(options?: ListOptions): Promise<readonly ListedFile[]>;
   /** The content of a file, now or at a point. */
   read(path: string, options?: ReadOptions): Promise<Uint8Array>;
-  /** Writes a file. With `expect`, only if it was not changed meanwhile. */
+  /** Writes a file. With `expect`, writes only if the file was not changed meanwhile. */
   write(path: string, content: Uint8Array | string, options?: WriteOptions): Promise<WrittenFile>;
   /** Deletes a file, or a folder with everything in it. */
   delete(path: string, options?: DeleteOptions): Promise<void>;
@@ -33,7 +33,7 @@ export interface SessionFiles {
    * person first.
    */
   restore(to: DiffPlace, options?: RestoreFilesOptions): Promise<RestoredFiles>;
-  /** Copies the files into a new or empty folder of this machine, each at its path. */
+  /** Copies the files into a new or empty folder of this machine, each file at its path. */
   copyTo(folder: string, options?: ListOptions): Promise<CopiedFiles>;
 }
 

@@ -18,7 +18,10 @@ const Hash = z.string().regex(/^[0-9a-f]{64}$/, { error: 'expected a hash from a
 const WriteOptions = ChangeOptions.extend({
   /** The permission bits. By default those of the existing file, or 0644. */
   mode: z.int().min(0).max(0o777).optional(),
-  /** The hash of the file that the writer saw, or null for none. Without it, any existing file is replaced. */
+  /**
+   * The hash of the file that the writer read, or null if the file must not exist. Without it, any existing file is
+   * replaced.
+   */
   expect: Hash.nullable().optional(),
 });
 export type WriteOptions = z.input<typeof WriteOptions>;
@@ -29,7 +32,7 @@ export interface WrittenFile {
   readonly path: string;
   readonly size: number;
   readonly hash: BlobHash;
-  /** The seq of the snapshot event. Absent if the file was already equal. */
+  /** The seq of the snapshot event. Absent if the file already had this content. */
   readonly seq?: number;
 }
 

@@ -41,7 +41,7 @@ test('[AGT4] a script with other steps is another model', () => {
   expect(changedParts(bound, agent({ model: script('Two.') }))).toEqual(['model']);
 });
 
-test('[AGT4] a description that depends on the host is no part of the definition', () => {
+test('[AGT4] a description that depends on the host is not part of the digest', () => {
   const [here, elsewhere] = [defineShellTool({ sandbox: 'off' }), defineShellTool({ sandbox: 'required' })];
   expect(here.description).not.toBe(elsewhere.description);
   expect(changedParts(bindingOf(agent({ tools: [here] })), agent({ tools: [elsewhere] }))).toEqual([]);
@@ -58,7 +58,7 @@ test('[AGT5] more than 100 tools have one digest together, and a long list of ch
   expect(changed.at(-1)).toBe('90 more');
 });
 
-test('[AGT4] a binding without digests, as earlier ones are, differs in nothing', () => {
+test('[AGT4] a binding without digests, as earlier releases wrote, is reported as unchanged', () => {
   const { digests: _, ...earlier } = bindingOf(agent());
   expect(changedParts(earlier, agent({ instructions: 'x' }))).toEqual([]);
 });

@@ -3,13 +3,19 @@ import type { PayloadOf } from '../../schema/event.ts';
 import type { Tool } from '../ports/tool.ts';
 import type { Agent } from './agent.ts';
 
-/** An agent with more tools has one digest for all of them, so that the record stays small. */
+/**
+ * The maximum number of tools with separate digests. An agent with more tools has one digest for all of them, so that
+ * the record stays small.
+ */
 const maxTools = 100;
 const maxNamed = 10;
 
 const digest = (content: unknown): string => hash('sha256', JSON.stringify(content) ?? '', 'hex').slice(0, 16);
 
-/** A computed description depends on the host too, so it is not part of the author's definition. */
+/**
+ * The description in a tool's definition. Excludes a computed description, because it depends on the host and not only
+ * on the author's definition.
+ */
 const writtenDescription = (tool: Tool): unknown => Object.getOwnPropertyDescriptor(tool, 'description')?.value;
 
 const toolContent = (tool: Tool): unknown => {
@@ -31,7 +37,10 @@ const toolDigests = (tools: Agent['tools']): Record<string, string> => {
 
 const computed = new WeakMap<Agent, Readonly<Record<string, string>>>();
 
-/** A digest for each part of an agent except its state schema, which has its own hash. An undefined part has none. */
+/**
+ * A digest for each part of an agent except its state schema, which has its own hash. A part that is not defined has
+ * no digest.
+ */
 export const digestsOf = (agent: Agent): Readonly<Record<string, string>> => {
   const known = computed.get(agent);
   if (known) return known;

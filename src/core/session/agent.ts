@@ -37,12 +37,12 @@ export interface AgentDefinition<Own extends object = OwnState, Output = unknown
   readonly instructions?: string;
   /**
    * A name such as `anthropic/…` or `openai/…`, a script of `defineScript`, or a language model of the AI SDK.
-   * `session.send` needs one; a loop of your own does not.
+   * `session.send` needs a model. Your own loop does not.
    */
   readonly model?: string | object;
   /** The settings of each request to the model. */
   readonly settings?: ModelSettings;
-  /** Tools made by `defineTool`, and those of `perdure/tools`. */
+  /** Tools made by `defineTool`, and tools of `perdure/tools`. */
   readonly tools?: readonly Tool[];
   /**
    * A schema that the answer must fit, as JSON. `result().output` is then the parsed value. Without it, the answer is
@@ -57,13 +57,15 @@ export interface AgentDefinition<Own extends object = OwnState, Output = unknown
   /** Limits, and how older turns are summarized. */
   readonly policies?: AgentPolicies;
   /**
-   * The schema of the agent's own part of the state, `state.own`, and its type. It only validates: the state holds what
-   * was committed. So a schema with defaults, coercions or transforms does not compile.
+   * The schema of the agent's own part of the state, `state.own`, and its type. The schema only validates, and the
+   * state holds the values that were committed. So a schema with defaults, coercions or transforms does not compile.
    */
   readonly state?: CheckingSchema<Own, Parsed>;
   /** The value of `state.own` in a new session, by default `{}`. Required when the schema does not accept `{}`. */
   readonly initial?: NoInfer<Own>;
-  /** Converts `state.own` of an earlier version to the schema of this one. Required when the schema has changed. */
+  /**
+   * Converts `state.own` of an earlier version to the schema of this version. Required when the schema has changed.
+   */
   readonly migrate?: (own: OwnState, from: { readonly version: number }) => Own;
 }
 
@@ -76,7 +78,8 @@ export interface AgentPolicies {
    */
   readonly summarize?: Summarize;
   /**
-   * What a session may use in total, unless it is opened with its own budget. At the limit, the run waits for a person.
+   * The limits of a session's total usage, unless the session is opened with its own budget. At the limit, the run
+   * waits for a person.
    */
   readonly budget?: Limits;
 }
@@ -87,7 +90,7 @@ export interface AnswerForm {
   parse(text: string): { readonly value: unknown } | { readonly problem: string };
 }
 
-/** The result of `defineAgent`, with the types of its schemas. `Agent` by itself is any agent. */
+/** The result of `defineAgent`, with the types of its schemas. `Agent` without type arguments means any agent. */
 export interface Agent<Own = unknown, Output = unknown> {
   /** Only for the compiler: no agent has this field. */
   readonly '~types'?: { readonly own: Own; readonly output: Output };
@@ -130,7 +133,10 @@ const fields: Record<keyof AgentDefinition, true> = {
 const settingFields: Record<keyof ModelSettings, true> = { maxOutputTokens: true, temperature: true, provider: true };
 const policyFields: Record<keyof AgentPolicies, true> = { maxSteps: true, summarize: true, budget: true };
 
-/** Validates without zod, because programs define agents at startup and loading the schemas would slow that down. */
+/**
+ * Returns why a definition is invalid. Validates without zod, because programs define agents at startup and loading
+ * the schemas would slow that down.
+ */
 const definitionProblem = (definition: Partial<Record<string, unknown>>): string | undefined => {
   const { name, version = 1, instructions, settings = {}, policies = {} } = definition;
   if (typeof name !== 'string' || !namePattern.test(name)) {
@@ -155,7 +161,10 @@ const segmentOf = (part: PropertyKey | { readonly key: PropertyKey }): string =>
 
 const ignore = (): void => undefined;
 
-/** Rejects asynchronous schemas, which Standard Schema allows, because a commit is validated synchronously. */
+/**
+ * Validates a value synchronously. Rejects asynchronous schemas, which Standard Schema allows, because commits are
+ * validated synchronously.
+ */
 const validateNow = (name: string, schema: StandardSchemaV1, value: unknown) => {
   const result = schema['~standard'].validate(value);
   if ('then' in result) {

@@ -44,7 +44,10 @@ const hasAsked = ({ run, queue }: SessionFold, requestedBy: Actor, actor: Actor)
     ...queue.flatMap(({ policy, by }) => (policy === 'steer' ? [by] : [])),
   ].includes(actor);
 
-/** Repeating the same answer by the same person succeeds and writes nothing. */
+/**
+ * Decides an answer to an approval or a question. Repeating the same answer by the same person succeeds and writes
+ * nothing.
+ */
 export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: Actor): Decision => {
   const common = { actor, turn: fold.turn, run: fold.run?.id };
   if ('question' in command) {

@@ -38,7 +38,7 @@ const assertAgent = (agent: unknown): void => {
   throw new PerdureError('INVALID_INPUT', 'the agent is not valid: expected an agent made by defineAgent');
 };
 
-/** A migrated own part gets the lowest provenance of its entries. */
+/** The provenance of a migrated own part: the lowest one of its entries. */
 const provenanceOfOwn = ({ state, provenance }: SessionFold): Provenance =>
   lowestProvenance(Object.keys(state.own).map((id) => provenance[pointerOf('own', id)] ?? 'unverified'));
 

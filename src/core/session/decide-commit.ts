@@ -18,7 +18,10 @@ import {
 
 type Committed = PayloadOf<'state.committed'>;
 
-/** A commit that a caller requests. It holds everything that the decision needs, so that deciding reads nothing. */
+/**
+ * A commit that a caller requests. It holds everything that the decision needs, so that no data is read while
+ * deciding.
+ */
 export interface CommitCommand {
   readonly type: 'commit';
   readonly change: Mutation | readonly PatchOperation[];
@@ -76,7 +79,10 @@ const ownProblems = (
   return agent.problems(change.state.own);
 };
 
-/** Members and trusted tools choose the provenance. Models and other tools are limited by their sources. */
+/**
+ * Returns the provenance of a commit. Members and trusted tools choose the provenance. Models and other tools are
+ * limited by their sources.
+ */
 const provenanceFor = (fold: SessionFold, command: CommitCommand): Provenance => {
   const { by, trusted, provenance: claimed, derivedFrom, entryProvenance } = command;
   const kept = Object.values(entryProvenance ?? {});
@@ -94,7 +100,7 @@ const writerOf = (fold: SessionFold, { by, cause }: CommitCommand, member: Actor
   return by === 'model' ? (`agent:${fold.agent?.name ?? 'model'}` as Actor) : member;
 };
 
-/** The commit as an event draft. Undefined if nothing changes. */
+/** Returns the commit as an event draft. Returns undefined if nothing changes. */
 export const decideCommit = (
   fold: SessionFold,
   command: CommitCommand,

@@ -45,7 +45,8 @@ const isKnown = ({ files }: SessionFold, { tree, leftOut }: NewFiles): boolean =
   files?.tree === tree && isSameJson(files.leftOut, leftOut);
 
 /**
- * The snapshot together with the commit of its changes. The initial folder or repository of a session is not a change.
+ * Returns the snapshot event and the commit of its changes. The initial folder or repository of a session is not
+ * recorded as a change.
  */
 export const decideFiles = (
   fold: SessionFold,

@@ -20,9 +20,9 @@ export interface Opening extends Description {
   readonly budget?: Limits | undefined;
   /** The call that the new session works for. */
   readonly calledBy?: Caller | undefined;
-  /** The session whose files it begins with. */
+  /** The session whose files are the initial files of the new session. */
   readonly filesOf?: SessionFold | undefined;
-  /** The session whose durable state it carries over. */
+  /** The session whose durable state is carried over into the new session. */
   readonly carry?: SessionFold | undefined;
 }
 

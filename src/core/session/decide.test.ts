@@ -102,7 +102,7 @@ describe('a decision about a session with a run', () => {
     expect(allowed({ run })).toEqual(['append', 'send', 'update', 'commit', 'pause', 'fork']);
   });
 
-  test('[LIFE1, RUN14] the error for a forbidden retry says retry, not rewind', () => {
+  test('[LIFE1, RUN14] the error for a forbidden retry mentions retry, not rewind', () => {
     const error = failureOf(() => decide(state({ status: 'paused' }), forbidden.retry, actor, nothingSecret));
     expect(error.message).toMatch(/^cannot retry while the session is paused: resume it first; allowed now: /);
     expect(error.details).toMatchObject({ status: 'paused', command: 'retry' });
@@ -168,7 +168,7 @@ describe('a decision', () => {
   });
 });
 
-test('[RUN1] an input for a session without an agent is rejected, with what to do', () => {
+test('[RUN1] an input for a session without an agent is rejected, and the error says what to do', () => {
   const command: SessionCommand = {
     type: 'admit',
     input: { run: newId('run'), message, policy: 'queue', from: { role: 'member' } },

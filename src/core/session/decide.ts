@@ -22,13 +22,13 @@ export type SessionCommand =
   | {
       readonly type: 'append';
       readonly messages: readonly Message[];
-      /** The payloads of the events, if they are already encoded. */
+      /** The encoded payloads of the events, if they have been encoded already. */
       readonly encoded?: readonly Uint8Array[];
     }
   | {
       readonly type: 'admit';
       readonly input: PayloadOf<'input.admitted'>;
-      /** Set for the policy `reject`: the input is rejected if a run is active or due at this time. */
+      /** Set for the policy `reject`. The input is rejected if a run is active, or is due at this time. */
       readonly whileIdleAt?: number;
     }
   | ({ readonly type: 'update' } & Description)
@@ -48,7 +48,7 @@ export type SessionCommand =
       readonly type: 'retry';
       readonly turn: number;
       readonly message: Message;
-      /** The run that will answer it. Absent when a loop outside Perdure answers. */
+      /** The run that will answer the input. Absent if a loop outside Perdure answers it. */
       readonly run?: RunId | undefined;
       readonly from: Requester;
       /** The fold at the end of the previous turn. */
@@ -75,8 +75,8 @@ const resultOfRun = (callId: string, run: RunId): PerdureError =>
   );
 
 /**
- * Checks that each result answers an open call. Returns true if one answers an earlier message, so that the append must
- * be decided on the newest head.
+ * Checks that each result answers an open call. Returns true if a result answers a call of an earlier message, so that
+ * the append must be decided on the newest head.
  */
 const settlesEarlierCalls = (state: SessionFold, messages: readonly Message[]): boolean => {
   const open = new Set(Object.keys(state.openCalls));
@@ -144,7 +144,10 @@ const refuseWhileBusy = ({ session, run, queue }: SessionFold, now: number): voi
   );
 };
 
-/** Closing ends running calls as interrupted, because a tracker cannot write their outcome to a closed session. */
+/**
+ * Decides to close a session. Running calls end as interrupted, because a tracker cannot write their outcome to a
+ * closed session.
+ */
 const decideClose = (
   state: SessionFold,
   { reason, now }: Extract<SessionCommand, { type: 'close' }>,
@@ -178,7 +181,10 @@ const decideRewind = (
   };
 };
 
-/** A summary is outdated if its last event is no longer live, or if another compaction came in between. */
+/**
+ * Rejects an outdated summary. It is outdated if its last event is no longer live, or if another compaction happened
+ * in between.
+ */
 const refuseOutdatedSummary = (
   { live, compaction }: SessionFold,
   { overlay, previous }: Extract<SessionCommand, { type: 'compact' }>,
@@ -192,7 +198,10 @@ const refuseOutdatedSummary = (
   );
 };
 
-/** Bounded, because waiting inputs are part of the fold, which every reader of the session holds in memory. */
+/**
+ * The maximum number of waiting inputs. It is limited because they are part of the fold, which every reader of the
+ * session holds in memory.
+ */
 const maxWaitingInputs = 1000;
 const maxWaitingChars = 64 * 1024 * 1024;
 
@@ -210,8 +219,8 @@ const refuseBeyondRoom = ({ session, queue }: SessionFold, input: PayloadOf<'inp
 };
 
 /**
- * Commands that build on the state fail if it is damaged. The others stay possible, so that a rewind can leave the
- * damage.
+ * The commands that depend on the state, which fail if the state is damaged. All other commands stay possible, so that
+ * a rewind can go back to before the damage.
  */
 const needsState: ReadonlySet<SessionCommand['type']> = new Set([
   'append',
@@ -223,8 +232,8 @@ const needsState: ReadonlySet<SessionCommand['type']> = new Set([
 ]);
 
 /**
- * Decides which events a command produces on this state. Pure. Throws a PerdureError that says why the command is
- * rejected.
+ * Decides which events a command produces on this state. This is a pure function. Throws a PerdureError that says why
+ * the command is rejected.
  */
 export const decide = (state: SessionFold, command: SessionCommand, actor: Actor, redactor: Redactor): Decision => {
   const one = (draft: EventDraft, allowed: Command): Decision => ({ drafts: [draft], command: allowed });

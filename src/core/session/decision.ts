@@ -2,11 +2,14 @@ import type { EventDraft } from '../../schema/event.ts';
 import type { Command } from './lifecycle.ts';
 
 export interface Decision {
-  /** Empty if there is nothing left to do. */
+  /** The events to append. Empty if there is nothing to do. */
   readonly drafts: readonly EventDraft[];
-  /** The command in the lifecycle table that allowed it. */
+  /** The command in the lifecycle table that allows this decision. */
   readonly command: Command;
-  /** A fact is appended at any head. Anything else is appended only on the head it was decided on. */
+  /**
+   * Whether this is a fact, which is appended at any head. Any other decision is appended only on the head that it was
+   * decided on.
+   */
   readonly fact?: boolean;
   readonly raisesEpoch?: boolean;
   /**

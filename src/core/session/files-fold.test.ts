@@ -13,7 +13,7 @@ const foldOf = (...steps: readonly Step[]): FilesFold =>
 const call = { tool: 'act', callId: 'call_1' };
 const untoldAfter = (...steps: readonly Step[]) => foldOf(['tool.called', call], ...steps).untoldCalls;
 
-test('[FILE21] a cancelled call stays unaccounted until a snapshot names it as the cause', () => {
+test('[FILE21] a cancelled call is listed as unrecorded until a snapshot names it as the cause', () => {
   const cancelled: Step = ['tool.failed', { ...call, outcome: 'cancelled' }];
   const untold = [{ ...call, seq: 1, endedAt: 2 }];
   expect(untoldAfter(cancelled)).toEqual(untold);
@@ -23,7 +23,7 @@ test('[FILE21] a cancelled call stays unaccounted until a snapshot names it as t
   expect(untoldAfter(cancelled, ['files.snapshotted', { tree: 'a', cause: call }])).toEqual([]);
 });
 
-test('[FILE21] a call with a snapshot that runs again counts as unaccounted again', () => {
+test('[FILE21] a call that runs again after its snapshot is listed as unrecorded again', () => {
   const told: Step = ['files.snapshotted', { tree: 'a', cause: call }];
   expect(untoldAfter(told)).toEqual([{ ...call, seq: 1 }]);
   expect(untoldAfter(told, ['tool.failed', { ...call, outcome: 'interrupted' }])).toEqual([

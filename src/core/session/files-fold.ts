@@ -15,7 +15,7 @@ export interface Artifact extends PayloadOf<'artifact.kept'> {
   readonly by: Actor;
 }
 
-/** A call whose file changes no snapshot accounts for yet. */
+/** A call whose file changes are not recorded by any snapshot yet. */
 export interface UntoldCall {
   readonly tool: string;
   readonly callId: string;
@@ -27,7 +27,7 @@ export interface UntoldCall {
 
 /** The part of a session's fold that concerns its files. */
 export interface FilesFold {
-  /** Absent until the session's first snapshot. */
+  /** The current files. Absent until the session's first snapshot. */
   readonly files?: FilesState | undefined;
   /** The person's own folder that the session works in. */
   readonly boundTo?: PayloadOf<'files.bound'> | undefined;
@@ -41,7 +41,10 @@ export const noFiles: FilesFold = { artifacts: {}, untoldCalls: [] };
 
 const maxEndedCalls = 16;
 
-/** Limits only the ended calls. Running calls are few, and must not displace an ended call that wrote files. */
+/**
+ * Keeps only the newest ended calls. Running calls are not limited, because they are few and must not displace an
+ * ended call that wrote files.
+ */
 const bounded = (calls: readonly UntoldCall[]): readonly UntoldCall[] => {
   const ended = calls.filter(({ endedAt }) => endedAt).slice(-maxEndedCalls);
   return calls.filter((call) => !call.endedAt || ended.includes(call));
@@ -58,8 +61,8 @@ export const artifactOf = ({ seq, at, actor: by, payload }: SessionEvent<'artifa
 });
 
 /**
- * A rewind restores the files too, except in a person's own folder. Artifacts are kept for people, so a rewind keeps
- * them.
+ * Applies one event to the files of a session. A rewind restores the files too, except in a person's own folder. A
+ * rewind keeps artifacts, because they are for people.
  */
 export const foldFiles = (fold: FilesFold, event: SessionEvent, target?: FilesFold): FilesFold => {
   const { files, boundTo, artifacts, untoldCalls } = fold;

@@ -16,12 +16,15 @@ import { isTurnInput, provenanceOf } from './state/provenance.ts';
 import { tryDelta, valueAt } from './state/state-change.ts';
 import { entriesTouched } from './state/touched-paths.ts';
 
-/** Raise this whenever the fold of the same log changes. Snapshots of other versions are ignored and rebuilt. */
+/**
+ * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
+ * ignored and rebuilt.
+ */
 export const foldVersion = 16;
 
 /**
- * The state of a session at `seq`, folded from its log. Bounded: it grows with what is open, not with the length of the
- * log.
+ * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
+ * length of the log.
  */
 export interface SessionFold extends RunFold, FilesFold {
   readonly session: SessionId;
@@ -54,7 +57,7 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly inputKey: string;
   readonly bound?: PayloadOf<'agent.bound'> | undefined;
   readonly state: State;
-  /** The first commit that does not apply to the previous state. From there on the state is unknown. */
+  /** The first commit that cannot be applied to the previous state. After that commit the state is unknown. */
   readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
   /** The provenance of each entry of the state, by path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
@@ -64,17 +67,17 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly turnProvenance?: Provenance | undefined;
   /** The newest compaction on the live lineage. */
   readonly compaction?: PayloadOf<'context.compacted'> | undefined;
-  /** Retried turns: for each first turn, the turns of all its attempts. */
+  /** Retried turns: for the first attempt's turn, the turns of all attempts. */
   readonly attempts: Readonly<Record<string, readonly number[]>>;
 }
 
 /** One adoption from a branch. */
 export interface AdoptionMark {
-  /** The seq of the branch up to which it was adopted. */
+  /** The seq in the branch up to which its changes were adopted. */
   readonly theirs: number;
-  /** The seq of this session just before the adoption and the snapshot that came with it. */
+  /** The seq of this session just before the adoption and its file snapshot. */
   readonly before: number;
-  /** The commit that adopted, followed by each revert of the commit before it. */
+  /** The seq of the adopting commit, followed by the seqs of reverts. Each revert reverts the commit before it. */
   readonly commits: readonly [number, ...number[]];
 }
 
@@ -113,14 +116,17 @@ const without = <Calls extends OpenCalls>(calls: Calls, callId: string): Calls =
   return others as Calls;
 };
 
-/** The upper limit for the provenance of what the model concludes in this turn. */
+/** The upper limit for the provenance of the model's conclusions in this turn. */
 const turnProvenanceAfter = (base: SessionFold, event: SessionEvent): Provenance | undefined => {
   const before = event.turn === base.turn ? base.turnProvenance : undefined;
   const brought = isTurnInput(event) ? provenanceOf(event) : undefined;
   return brought && before ? lowestProvenance([brought, before]) : (brought ?? before);
 };
 
-/** An operation below an entry keeps the entry's lower provenance, because the rest of the entry is unchanged. */
+/**
+ * Returns the provenance of entries after a commit. An operation below an entry keeps the entry's lower provenance,
+ * because the rest of the entry is unchanged.
+ */
 const provenanceAfter = (
   before: SessionFold['provenance'],
   state: State,
@@ -144,7 +150,10 @@ const provenanceAfter = (
   return after;
 };
 
-/** Bounds how many earlier adoptions are searched for the common base of an entry that both sides kept changing. */
+/**
+ * The maximum number of earlier adoptions that are searched for the common base of an entry that both sides kept
+ * changing.
+ */
 const maxAdoptions = 32;
 
 const adoptedAfter = (

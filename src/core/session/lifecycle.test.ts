@@ -12,7 +12,7 @@ import {
   statusOfFork,
 } from './lifecycle.ts';
 
-/** The table again, written by hand: the next status, or `-` if the command is forbidden. */
+/** An independent copy of the lifecycle table: the next status, or `-` if the command is forbidden. */
 const table = `
               open    active   pausing  paused  closed    archived
 append        active  active   pausing  -       -         -
@@ -151,7 +151,7 @@ describe('the lifecycle', () => {
     },
   );
 
-  test('[LIFE1] the error for a second pause request says pause, not requestPause', () => {
+  test('[LIFE1] the error for a second pause request mentions pause, not requestPause', () => {
     const { message, details } = illegalTransition('pausing', 'requestPause');
     expect(message).toMatch(/^cannot pause while the session is pausing; allowed now: append, .*, resume, fork$/);
     expect(details.allowed).not.toContain('pause');

@@ -141,7 +141,10 @@ const wayOn: Partial<Readonly<Record<Status, Command>>> = {
   archived: 'unarchive',
 };
 
-/** The commands that must come first. Undefined if none help, or if they would only lead back to the same status. */
+/**
+ * Returns the commands that must be executed first. Returns undefined if no command helps, or if they would only lead
+ * back to the same status.
+ */
 const stepsBefore = (
   status: Status,
   command: Command,
@@ -154,7 +157,10 @@ const stepsBefore = (
   return more && [way!, ...more];
 };
 
-/** The CLI has no command `update`, so the message describes it instead. */
+/**
+ * Returns the command as an error message names it. The CLI has no command `update`, so the message describes it
+ * instead.
+ */
 const inWords = (command: Command): string => (command === 'update' ? 'change its title or metadata' : command);
 
 /** Commands that an active run forbids, whatever the status allows. */
@@ -244,7 +250,10 @@ export const statusAfter = (status: Status, type: EventType): Status => {
   return next === 'same' ? status : next;
 };
 
-/** A fork in the middle of a turn is paused, because a person must decide how it continues. */
+/**
+ * Returns the first status of a fork. A fork in the middle of a turn is paused, because a person must decide how it
+ * continues.
+ */
 export const statusOfFork = (fork: { midTurn: boolean; messages: number }): Status => {
   if (fork.midTurn) return 'paused';
   return fork.messages > 0 ? 'active' : 'open';

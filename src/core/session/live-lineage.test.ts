@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { extendLive, isLive, type LiveRange, liveAtOrBefore, liveWithin } from './live-lineage.ts';
 
 /**
- * The ranges, and the set of live seqs as a model of them. A step appends, after a rewind to the n-th live seq if
- * given.
+ * Returns the ranges, and a plain set of live seqs to compare them with. Each step appends an event. If a step has a
+ * number n, it first rewinds to the n-th live seq.
  */
 const walk = (steps: readonly (number | undefined)[]): { live: readonly LiveRange[]; places: readonly number[] } => {
   let live: readonly LiveRange[] = [];

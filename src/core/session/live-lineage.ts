@@ -1,4 +1,4 @@
-/** Sequence numbers from and to, both inclusive. */
+/** A range of seqs, both ends inclusive. */
 export type LiveRange = readonly [from: number, to: number];
 
 /**
@@ -14,7 +14,7 @@ export const extendLive = (live: readonly LiveRange[], seq: number): readonly Li
 export const isLive = (live: readonly LiveRange[], seq: number): boolean =>
   live.some(([from, to]) => from <= seq && seq <= to);
 
-/** Extends the last range without end, because events appended after the head are live too. */
+/** Extends the last range to infinity, because events appended after the head are live too. */
 export const liveAndAfter = (live: readonly LiveRange[]): readonly LiveRange[] =>
   live.map(([from, to], place): LiveRange => [from, place < live.length - 1 ? to : Number.MAX_SAFE_INTEGER]);
 
@@ -22,7 +22,7 @@ export const liveAndAfter = (live: readonly LiveRange[]): readonly LiveRange[] =
 export const liveAtOrBefore = (live: readonly LiveRange[], seq: number): number =>
   live.reduce((found, [from, to]) => (from <= seq ? Math.min(to, seq) : found), 0);
 
-/** The live ranges within (after, upTo]. */
+/** The parts of the live ranges after `after` and up to `upTo`, inclusive. */
 export const liveWithin = (live: readonly LiveRange[], after: number, upTo: number): readonly LiveRange[] =>
   live
     .map(([from, to]): LiveRange => [Math.max(from, after + 1), Math.min(to, upTo)])

@@ -3,7 +3,7 @@ import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { type TouchedPath, touchedPaths } from './state/touched-paths.ts';
 
-/** One path that a commit touched, by which queries find the commit. */
+/** A path that a commit touched. Queries find the commit by this path. */
 export interface CommitPath extends TouchedPath {
   readonly tool: string | undefined;
 }
@@ -27,8 +27,8 @@ export interface Projection {
 const nothing: Projection = { paths: [] };
 
 /**
- * The rows that a store keeps beside an event, so that queries for commits and calls read no log. Pure, so that the
- * rows can be rebuilt.
+ * The rows that a store keeps beside an event, so that queries for commits and calls need not read logs. This is a
+ * pure function, so that the rows can be rebuilt.
  */
 export const project = (event: StoredEvent): Projection => {
   switch (event.type) {

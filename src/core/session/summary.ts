@@ -27,7 +27,9 @@ export const opensTurn = (
   { type, turn }: { readonly type: string; readonly turn: number },
 ): boolean => (before ? turn > before.lastTurn : type !== 'session.forked' && turn > 0);
 
-/** Folds the summary. The store runs this with every append, so that listings and status checks read no log. */
+/**
+ * Folds the summary. The store runs this with every append, so that listings and status checks need not read the log.
+ */
 export const summarize = (before: SessionSummary | undefined, event: StoredEvent): SessionSummary => {
   const lastTurn = Math.max(before?.lastTurn ?? 0, event.turn);
   const moved = { seq: event.seq, turn: event.turn, lastTurn, updatedAt: event.at };

@@ -21,7 +21,7 @@ describe('an adoption', () => {
     expect((await session.state()).facts).toEqual({ a: 'ours', b: 'theirs' });
   });
 
-  test('[ADO2] continues from the previous adoption', async () => {
+  test('[ADO2] compares with the state at the previous adoption', async () => {
     const session = await open();
     await set(session, { a: 1, b: 1 });
     const branch = await session.fork();
@@ -42,7 +42,7 @@ describe('an adoption', () => {
     expect((await session.state()).facts).toEqual({ a: 'ours' });
   });
 
-  test('[ADO2] does not continue from an adoption that was reverted or rewound', async () => {
+  test('[ADO2] does not compare with an adoption that was reverted or rewound', async () => {
     const session = await open();
     await session.append([
       { role: 'user', content: 'hi' },
@@ -69,7 +69,7 @@ describe('an adoption', () => {
     };
     const takes = { adopted: ['/facts/f'], conflicts: [] };
 
-    test("[ADO2] the branch takes the session's later changes", async () => {
+    test("[ADO2] the branch can adopt the session's later changes", async () => {
       const { session, branch } = await adopted();
       await set(session, { f: 3 });
       expect(await branch.adopt(session)).toMatchObject(takes);
@@ -78,7 +78,7 @@ describe('an adoption', () => {
       expect((await branch.state()).facts.f).toBe(1);
     });
 
-    test('[ADO1] after a second adoption is reverted, the next continues from the first', async () => {
+    test('[ADO1] after a second adoption is reverted, the next adoption compares with the first', async () => {
       const { session, branch } = await adopted();
       await set(branch, { f: 3 });
       const { commit } = await session.adopt(branch);
@@ -88,7 +88,7 @@ describe('an adoption', () => {
     });
 
     test.each([3, 1])(
-      '[ADO1] an adoption that was reverted and restored is continued from when the branch sets %s',
+      '[ADO1] an adoption that was reverted and restored is the base of the next one, when the branch sets %s',
       async (f) => {
         const { session, branch, seq } = await adopted();
         const back = await session.revert(seq);
@@ -115,7 +115,7 @@ describe('an adoption', () => {
       expect(await grandchild.adopt(beside)).toMatchObject(takes);
     });
 
-    test('[ADO3] an entry is compared from the newest 32 adoptions of the branch, and before them from the fork', async () => {
+    test('[ADO3] the base of an entry is searched in the newest 32 adoptions of the branch, and then at the fork', async () => {
       const { session, branch } = await adopted();
       await set(session, { f: 'ours' });
       const baseAfterAdoption = async (number: number) => {
@@ -127,7 +127,7 @@ describe('an adoption', () => {
       expect(await baseAfterAdoption(34)).toBe(1);
     });
 
-    test('[ADO3] changes from a third branch count as made here', async () => {
+    test('[ADO3] changes from a third branch are treated as changes of this session', async () => {
       const session = await open();
       await set(session, { f: 1 });
       const [branch, third] = [await session.fork(), await session.fork()];
@@ -158,7 +158,7 @@ describe('an adoption', () => {
       return { facts, pins };
     };
 
-    test('[ADO4, STATE1] a fact that they dropped and we pinned is a conflict', async () => {
+    test('[ADO4, STATE1] a fact that the branch removed and the session pinned is a conflict', async () => {
       const { session, branch } = await parted();
       await session.pin('a');
       await drop(branch);
@@ -171,7 +171,7 @@ describe('an adoption', () => {
       expect(await known(other)).toEqual({ facts: { b: 2 }, pins: {} });
     });
 
-    test('[ADO4, STATE1] a fact that we dropped and they pinned is a conflict', async () => {
+    test('[ADO4, STATE1] a fact that the session removed and the branch pinned is a conflict', async () => {
       const { session, branch } = await parted();
       await drop(session);
       await branch.pin('a');
@@ -183,7 +183,7 @@ describe('an adoption', () => {
       expect(await known(other)).toEqual({ facts: { a: 1, b: 2 }, pins: { a: true } });
     });
 
-    test('[ADO1] our pin is no conflict where its fact stays ours', async () => {
+    test('[ADO1] a pin of the session is no conflict if its fact keeps its value in the session', async () => {
       const { session, branch } = await parted();
       await set(session, { a: 2 });
       await session.pin('a');
@@ -193,7 +193,7 @@ describe('an adoption', () => {
       expect(await known(session)).toEqual({ facts: { a: 2, b: 2 }, pins: { a: true } });
     });
 
-    test('[ADO1] a pin and a new value of its fact are no conflict', async () => {
+    test('[ADO1] a pin on one side and a new value of its fact on the other are no conflict', async () => {
       const { session, branch } = await parted();
       await session.pin('b');
       expect(await session.adopt(branch)).toMatchObject({ adopted: ['/facts/b'], conflicts: [] });
@@ -225,7 +225,7 @@ describe('an adoption', () => {
     }
   });
 
-  test('[ADO1, PROV3] an entry that a branch dropped does not lower the provenance of the others', async () => {
+  test('[ADO1, PROV3] an entry that a branch removed does not lower the provenance of the others', async () => {
     const session = await open();
     await set(session, { gone: 1 });
     const branch = await session.fork();

@@ -22,11 +22,11 @@ import { entriesOfFiles, type MergedFiles, mergeFiles, settledByFiles } from './
 export type AdoptConflict = DifferingEntry;
 
 export interface Adoption {
-  /** Undefined when the branch had nothing new. */
+  /** The commit of the adoption. Undefined when the branch had no new changes. */
   readonly commit?: CommitRecord | undefined;
   readonly adopted: readonly string[];
   readonly conflicts: readonly AdoptConflict[];
-  /** The files that changed here, and the paths that both sides changed differently. */
+  /** The files that changed in this session, and the paths that both sides changed differently. */
   readonly files: Pick<MergedFiles, 'changes' | 'conflicts'>;
 }
 
@@ -40,7 +40,7 @@ const Options = z.strictObject({
 });
 export type AdoptOptions = z.input<typeof Options>;
 
-/** The value of each entry at the newest meeting where both sides agreed on it. */
+/** The value of each entry at the newest merge base where both sides had the same value. */
 const basesOf = async (
   scope: LogAccess,
   [ours, theirs]: readonly [SessionKey, SessionKey],
@@ -109,7 +109,7 @@ interface Adopted {
   readonly command?: CommitWithFiles;
 }
 
-/** Makes one commit of everything that is new in a branch's state and files. */
+/** Builds one commit from all new changes in a branch's state and files. */
 const adoptionOf = async (
   scope: LogAccess & FilesAccess & AgentAccess,
   our: readonly [SessionKey, SessionFold],
@@ -149,8 +149,8 @@ const adoptionOf = async (
 };
 
 /**
- * Adopts what a branch of the same family changed in its state and files, as one commit. Reports what both sides
- * changed differently.
+ * Adopts the changes of a branch of the same family in state and files, as one commit. Reports what both sides changed
+ * differently.
  */
 export const adoptBranch = async (
   scope: WriteAccess & FilesAccess & AgentAccess,

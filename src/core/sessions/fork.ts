@@ -23,7 +23,10 @@ const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).opti
   z.ZodType
 >);
 
-/** Creates a child that continues from a point. Past events never change, so the decision needs no retry. */
+/**
+ * Creates a child that continues from a point. Past events never change, so no other writer can conflict, and no retry
+ * is needed.
+ */
 export const forkSession = async (
   scope: WriteAccess,
   key: SessionKey,

@@ -4,7 +4,10 @@ import { sessionNotFound } from '../engine/session-folds.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import type { AdoptionMark, SessionFold } from '../session/fold.ts';
 
-/** A seq in each of two sessions at which they met, by a fork or an adoption. After it, each changes on its own. */
+/**
+ * A pair of seqs in two sessions at which both had common content, by a fork or an adoption. After that, each session
+ * changes separately.
+ */
 export interface MergeBase {
   readonly ours: number;
   readonly theirs: number;
@@ -35,8 +38,8 @@ const partingOf = (ours: Reach, theirs: Reach): number | undefined => {
 };
 
 /**
- * `commits` alternates between adopting and reverting. After a reverted adoption, the sides agree on the state before
- * it.
+ * Returns the seq at which this session agrees with the branch. `commits` alternates between adopting and reverting.
+ * After a reverted adoption, the sides agree on the state before the adoption.
  */
 const standsAt = ({ before, commits }: AdoptionMark): number => (commits.length % 2 === 1 ? commits[0] : before);
 
@@ -48,8 +51,8 @@ const adoptionsIn = ({ adopted }: SessionFold, reach: Reach): readonly { own: nu
   );
 
 /**
- * The points where two sessions met, newest first: adoptions of each other or of each other's ancestors, and the fork
- * that parted them. Empty for unrelated sessions.
+ * Returns the merge bases of two sessions, newest first: adoptions of each other or of each other's ancestors, and the
+ * fork that separated them. Empty for unrelated sessions.
  */
 export const mergeBases = async (
   scope: LogAccess,

@@ -23,7 +23,7 @@ export interface MergedFiles {
   readonly conflicts: readonly string[];
 }
 
-/** Merges the changes of a branch since the common base into the files of a session. The result is in the store. */
+/** Merges the changes of a branch since the common base into the files of a session. Stores the result. */
 export const mergeFiles = async (
   scope: LogAccess & FilesAccess,
   [ourKey, ours]: readonly [SessionKey, SessionFold],
@@ -55,7 +55,10 @@ const isFileEntry = ({ path }: DifferingEntry): boolean => path.startsWith(point
 const isChangedByBoth = ({ base, ours, theirs }: DifferingEntry): boolean =>
   !isSameJson(base, ours) && !isSameJson(base, theirs);
 
-/** If files were merged, the trees decide about conflicts, and the state entries follow them. */
+/**
+ * Corrects the conflicts of state entries about files. If files were merged, the merged trees decide, and the state
+ * entries follow the trees.
+ */
 export const settledByFiles = (
   entries: readonly DifferingEntry[],
   changes: readonly ChangedFile[],
@@ -70,7 +73,7 @@ export const settledByFiles = (
   });
 };
 
-/** State entries for merged files that the entries of the branch do not cover. */
+/** Returns state entries for merged files that the entries of the branch do not cover. */
 export const entriesOfFiles = (
   changes: readonly ChangedFile[],
   covered: readonly string[],

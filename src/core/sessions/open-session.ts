@@ -18,7 +18,7 @@ export interface OpenOptions<A extends Agent = Agent> {
   readonly title?: string | undefined;
   /** Your own values, by name. */
   readonly metadata?: Metadata | undefined;
-  /** How early workers pick this session among the workspace's sessions: `low`, `normal` or `high`. */
+  /** The priority with which workers claim this session among the workspace's sessions: `low`, `normal` or `high`. */
   readonly priority?: Priority | undefined;
   /** Limits on the total usage of the session. Default: those of its agent. */
   readonly budget?: Limits | undefined;
@@ -27,7 +27,10 @@ export interface OpenOptions<A extends Agent = Agent> {
    * `{ cwd: FOLDER }` works in the folder itself. Default: none.
    */
   readonly files?: FilesOption | undefined;
-  /** Another session, whose facts, decisions, plan and progress the new session starts with, without the transcript. */
+  /**
+   * Another session, whose facts, decisions, plan and progress are copied into the new session, without the
+   * transcript.
+   */
   readonly carryFrom?: { readonly id: SessionId } | SessionId | undefined;
 }
 

@@ -87,7 +87,7 @@ describe('a revert', () => {
     });
   });
 
-  test('[REV2] does not conflict with a change that was itself reverted, until that revert is reverted too', async () => {
+  test('[REV2] does not conflict with a change that was itself reverted, unless that revert was reverted too', async () => {
     const session = await open();
     const first = await set(session, { a: 1 });
     const second = await set(session, { a: 2 });
@@ -150,7 +150,7 @@ describe('a revert', () => {
     expect(await isMarked(session, 'as told')).toBe(false);
   });
 
-  test('[PROV2, REV3] of a lift is rejected while another lift builds on it', async () => {
+  test('[PROV2, REV3] of a lift is rejected if a later lift changed the same entries', async () => {
     const session = await open();
     await set(session, { web: 'from afar' }, byModel);
     const first = await session.lift('/facts/web', { to: 'human', why: 'read' });
@@ -174,7 +174,7 @@ describe('a revert', () => {
   });
 
   test.each([40, 60])(
-    '[PROV3] an edit of a list of %s raises the provenance of none of it, however it is stored',
+    '[PROV3] an edit of a list of %s raises the provenance of no item, however the edit is stored',
     async (length) => {
       const session = await open();
       const list = Array.from({ length }, (_, index) => `from afar ${index}`);
@@ -186,7 +186,7 @@ describe('a revert', () => {
     },
   );
 
-  test('[PROV3] a value that a patch copies or moves keeps at most its provenance', async () => {
+  test('[PROV3] a value that a patch copies or moves gets at most its earlier provenance', async () => {
     const session = await open();
     await set(session, { web: 'from afar' }, byModel);
     await session.commit([
@@ -208,7 +208,7 @@ describe('a revert', () => {
     expect(await isMarked(session, 'from afar')).toBe(true);
   });
 
-  test('[REV1, TRACK1] of a tracked call leaves tool counters alone, whatever was called since', async () => {
+  test('[REV1, TRACK1] of a tracked call does not change tool counters, whatever was called since', async () => {
     const session = await open();
     const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
     const { edit } = session.track({ edit: async (_: { path: string }) => 'done' }, { edit: { files } });
@@ -240,7 +240,7 @@ describe('a revert', () => {
     expect([plan.p, toolsUsed.edit]).toEqual([{ step: 'x', status: 'todo', order: 5 }, count(3).edit]);
   });
 
-  test('[REV3, STATE1] conflicts with a pinned fact, and with a pin whose fact is gone', async () => {
+  test('[REV3, STATE1] of a fact conflicts with its later pin, and of an unpin with the later removal of its fact', async () => {
     const session = await open();
     const fact = await set(session, { a: 1 });
     await session.pin('a');
@@ -257,7 +257,7 @@ describe('a revert', () => {
     expect(await failure(session.revert(unpin!.seq))).toMatchObject({ details: { later: [gone!.seq] } });
   });
 
-  test('[REV1] a new value of a pinned fact and its pin do not conflict with each other', async () => {
+  test('[REV1] of a pin or of a new value of its fact does not conflict with the other', async () => {
     const session = await open();
     await set(session, { a: 1 });
     const second = await set(session, { a: 2 });
@@ -292,7 +292,7 @@ describe('a revert', () => {
     expect(await failure(session.revert(whole!.seq))).toMatchObject({ code: 'REVERT_CONFLICT' });
   });
 
-  test('[PROV3, REV1] does not raise an entry that another part has made unverified since', async () => {
+  test('[PROV3, REV1] does not raise the provenance of an entry that a later change of another part made unverified', async () => {
     const session = await open();
     await set(session, { a: { x: 1, y: 'as told' } });
     const edit = await session.commit([{ op: 'replace', path: '/facts/a/x', value: 2 }]);
@@ -308,7 +308,7 @@ describe('a revert', () => {
     expect(await failure(session.revert(seq))).toMatchObject({ code: 'POINT_NOT_FOUND' });
   });
 
-  test('[REV1] conflicts with the oldest of hundreds of later commits as with the newest', async () => {
+  test('[REV1] detects a conflict with the oldest of hundreds of later commits', async () => {
     const session = await open();
     await set(session, { a: { x: 1, y: 0 } });
     const put = (path: string, value: number) => session.commit([{ op: 'replace', path, value }]);
@@ -322,7 +322,7 @@ describe('a revert', () => {
     });
   });
 
-  test('[REV1, CARRY1] of a carry-over removes all of it, and no pin is ever without its fact', async () => {
+  test('[REV1, CARRY1] of a carry-over removes all its entries, and never leaves a pin without its fact', async () => {
     const runtime = await openRuntime({ store: openMemoryStore() });
     const session = await runtime.sessions.open();
     await set(session, { said: 1 });

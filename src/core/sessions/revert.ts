@@ -25,7 +25,7 @@ const Seq = z.int().nonnegative();
 const Options = z.strictObject({ why: Text.max(2000).optional() });
 export type RevertOptions = z.input<typeof Options>;
 
-/** Reverting leaves tool counters alone, because the calls did happen. */
+/** Removes tool counters from a commit. Reverting does not change them, because the calls did happen. */
 const withoutCounters = (commit: CommitRecord): CommitRecord => ({
   ...commit,
   delta: commit.delta.filter(({ path }) => !isToolCounter(path)),
@@ -47,7 +47,7 @@ const noSuchCommit = ({ session }: SessionKey, seq: number): PerdureError =>
 const moved = (path: string, from: string, to: string): readonly string[] =>
   path.startsWith(from) ? [to + path.slice(from.length)] : [];
 
-/** A pin depends on its fact. */
+/** Returns the pin of a fact or the fact of a pin, because a pin depends on its fact. */
 const partnerOf = (entry: string): readonly string[] => [
   ...moved(entry, '/facts/', '/pins/'),
   ...moved(entry, '/pins/', '/facts/'),
@@ -85,8 +85,8 @@ const liftedAnew = (commit: CommitRecord, now: SessionFold): readonly string[] =
 };
 
 /**
- * The later commits that still have an effect: a commit and its revert cancel out. A lift changes no value, so it
- * counts only against an earlier lift of the same entries.
+ * Returns the later commits that still have an effect. A commit and its revert cancel each other out. A lift changes
+ * no value, so it conflicts only with an earlier lift of the same entries.
  */
 const standing = (
   newestFirst: readonly CommitRecord[],
@@ -104,10 +104,16 @@ const standing = (
   return newestFirst.filter((each) => !cancelled.has(each.seq) && counts(each));
 };
 
-/** Run over both delta and inverse: an entry that one of them removes is added by the other. */
+/**
+ * Whether an operation adds a whole entry. Used on both delta and inverse, because an entry that one of them removes
+ * is added by the other.
+ */
 const addsEntry = ({ op, path }: StoredOperation): boolean => op === 'add' && path === entryOf(path);
 
-/** Every path that a commit changes, every list that it depends on, and the pins of facts that it adds or removes. */
+/**
+ * Returns every path that a commit changes, every list that it depends on, and the pins of facts that it adds or
+ * removes.
+ */
 const reachOf = ({ delta, inverse, origin }: CommitRecord): readonly string[] => {
   if (origin?.kind === 'lift') return origin.paths;
   const operations = [...delta, ...inverse];
@@ -133,7 +139,7 @@ const refuseOverlaps = (commit: CommitRecord, later: readonly CommitRecord[]): v
 };
 
 /**
- * Each entry gets its earlier provenance back. If a later commit also changed it, the entry gets at most its current
+ * Each entry gets its earlier provenance back. If a later commit changed the entry too, it gets at most its current
  * provenance.
  */
 const restoredProvenance = (
@@ -152,8 +158,8 @@ const restoredProvenance = (
   );
 
 /**
- * The file snapshot written with a commit, recognized by its origin. Only adoptions and reverts have one; reverting any
- * other commit leaves the files alone.
+ * The file snapshot written with a commit, recognized by its origin. Only adoptions and reverts have such a snapshot.
+ * Reverting any other commit does not change files.
  */
 const snapshotOf = async (
   scope: LogAccess,
@@ -166,7 +172,7 @@ const snapshotOf = async (
   return event?.type === 'files.snapshotted' && isSameJson(event.payload.origin, origin) ? event.seq : undefined;
 };
 
-/** The session's files without the changes that came with a commit. Undefined if none came with it. */
+/** The session's files without the changes that came with a commit. Undefined if the commit changed no files. */
 const filesWithout = async (
   scope: LogAccess & FilesAccess,
   key: SessionKey,
@@ -192,13 +198,13 @@ const filesWithout = async (
 
 /** A commit that reverts another. */
 export interface Reversal extends CommitRecord {
-  /** The files that it changed. Reverting an adoption also reverts its files. */
+  /** The files that the revert changed. Reverting an adoption also reverts its file changes. */
   readonly files: readonly ChangedFile[];
 }
 
 /**
- * Reverts a commit by applying its inverse. Rejected if a later commit touched the same entries, because that change
- * would be lost too.
+ * Reverts a commit by applying its inverse. The revert is rejected if a later commit touched the same entries, because
+ * that later change would be lost.
  */
 export const revertCommit = async (
   scope: WriteAccess & FilesAccess & AgentAccess,

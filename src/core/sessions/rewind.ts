@@ -11,14 +11,17 @@ import type { SessionKey } from '../ports/store.ts';
 
 /** The result of a rewind. */
 export interface Rewind {
-  /** The runs of the waiting inputs, in order. These inputs are not answered. */
+  /** The runs of the waiting inputs that were cancelled, in order. These inputs are not answered. */
   readonly cancelled: readonly RunId[];
 }
 
 const Options = z.strictObject({ to: Point, reason: Text.max(2000).optional() });
 export type RewindOptions = z.input<typeof Options>;
 
-/** Every run that a rewind ends was cancelled by it, because a rewind is rejected while a run is in progress. */
+/**
+ * Returns the runs that a rewind cancelled. A rewind is rejected while a run is in progress, so every run that ends in
+ * its append was waiting.
+ */
 export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 

@@ -3,7 +3,7 @@ import { overrideStore } from '../../../test/support/stores/override-store.ts';
 import { openRuntime } from '../../runtime.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
-/** A root, its fork, and a fork of that fork. */
+/** A root session, its fork, and a fork of that fork. */
 const line = async () => {
   const store = openMemoryStore();
   const { sessions } = await openRuntime({ store });

@@ -12,7 +12,7 @@ export interface TreeNode {
   readonly forks: readonly TreeNode[];
 }
 
-/** The oldest ancestor. Only a store that was edited by hand has none. */
+/** Returns the oldest ancestor. Throws if there is none, which only a manual change of the store can cause. */
 const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId): SessionId => {
   const line = new Set<SessionId>();
   for (let at = session; ; ) {
@@ -26,7 +26,7 @@ const rootOf = (family: ReadonlyMap<SessionId, FamilyMember>, session: SessionId
   }
 };
 
-/** The deepest tree that can still be drawn and be written as JSON, which nests as deep. */
+/** The maximum depth of a tree that can still be displayed, and be written as JSON with the same nesting. */
 const maxLevels = 1000;
 
 const refuseTooDeep = (root: TreeNode, session: SessionId): void => {

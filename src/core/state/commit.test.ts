@@ -141,7 +141,7 @@ describe('a commit', () => {
     }
   });
 
-  test("[PROV1] without sources a model's commit is unverified, and with sources it has at most their provenance", async () => {
+  test("[PROV1] a model's commit without sources is unverified, and one with sources has at most their provenance", async () => {
     const { session } = await begin();
     const note = async (options: CommitOptions) => {
       const commit = await session.commit((draft) => Object.assign(draft.scratch, { at: Math.random() }), options);
@@ -215,7 +215,7 @@ describe('a commit', () => {
     expect(await session.state()).toMatchObject({ facts: {}, pins: {} });
   });
 
-  test('[STATE7] a commit in the log that does not apply is named, and the session continues from before it', async () => {
+  test('[STATE7] the error names a commit in the log that does not apply, and a rewind to before it repairs the session', async () => {
     const { session, cold, store } = await begin();
     await session.append([
       { role: 'user', content: 'one' },

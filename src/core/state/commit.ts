@@ -20,7 +20,7 @@ import { type Mutation, stateInvalid, valueAt } from '../session/state/state-cha
 export interface CommitOptions {
   /** The reason for the change, for people. */
   readonly why?: string | undefined;
-  /** How far the change can be relied on. A model can claim no more than its sources have. */
+  /** How reliable the change is. A model can claim at most the provenance of its sources. */
   readonly provenance?: Provenance | undefined;
   /** The events that the change was derived from, by seq: messages, tool results or commits. */
   readonly derivedFrom?: readonly number[] | undefined;
@@ -46,8 +46,8 @@ const Options = z.strictObject({
 } satisfies Record<keyof CommitOptions, z.ZodType>);
 
 /**
- * A function that changes a draft of the state, or an RFC 6902 patch. The function is run again if the state has
- * changed meanwhile.
+ * A change of the state: a function that changes a draft, or an RFC 6902 patch. The function is called again if the
+ * state has changed meanwhile.
  */
 export type Change<Own = OwnState> = Mutation<Own> | readonly PatchOperation[];
 
@@ -77,7 +77,7 @@ const sourcesOf = async (scope: LogAccess, key: SessionKey, seqs: readonly numbe
 /** Tags are cached by state object, because a state never changes once it is handed out. */
 const tags = new WeakMap<State, string>();
 
-/** A hash of the content of a state. Equal states have equal tags, whatever commits lie between them. */
+/** A hash of the content of a state. Equal states have equal tags, whatever commits are between them. */
 export const stateTag = (state: State): string => {
   const known = tags.get(state);
   if (known !== undefined) return known;
@@ -129,7 +129,7 @@ export const commitState = async (
 
 const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });
 
-/** Raises the provenance of entries, by a commit that changes no value. */
+/** Raises the provenance of entrieswith a commit that changes no value. */
 export const liftProvenance = async (
   scope: WriteAccess & AgentAccess,
   key: SessionKey,

@@ -19,7 +19,7 @@ const askFor = (session: Session, content: string) => session.append({ role: 'us
 const filesOf = (commits: readonly { readonly entries: readonly string[] }[]) =>
   commits.flatMap((each) => each.entries);
 
-test('[QRY3] a call that ends during a query is not reported as cut off', async () => {
+test('[QRY3] a call that ends during a query is not reported as interrupted', async () => {
   const real = openMemoryStore();
   let beforeFinding = async (): Promise<void> => undefined;
   const store: RuntimeStore = {
@@ -103,7 +103,7 @@ test('[QRY1] commits are found by a name pattern', async () => {
   expect(await sessions.commits({ path: '/filesModified/src~1*' })).toHaveLength(2);
 });
 
-test('[QRY2] a workspace query omits what rewinds left behind, unless asked for it', async () => {
+test('[QRY2] a workspace query omits records that rewinds left behind, unless includeRewound is set', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   const tools = session.track({ edit: async () => 'done' });
@@ -121,7 +121,7 @@ test('[QRY2] a workspace query omits what rewinds left behind, unless asked for 
   expect(await sessions.toolCalls(all)).toHaveLength(1);
 });
 
-test('[QRY2] a workspace query includes what a rewind left behind while a branch still has it', async () => {
+test('[QRY2] a workspace query includes records that a rewind left behind if a fork still inherits them', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   await askFor(session, 'one');

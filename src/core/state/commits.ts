@@ -20,7 +20,7 @@ const pageSizeFor = (limit: number): number => Math.min(200, Math.max(20, limit)
 const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
 
-/** The number of the live turn that is `count`th from the end, or 0 if there are fewer. */
+/** Returns the number of the live turn that is `count`th from the end, or 0 if there are fewer turns. */
 const turnFromEnd = async (scope: LogAccess, key: SessionKey, head: SessionFold, count: number): Promise<number> => {
   for (let span = count; ; span *= 2) {
     const from = Math.max(1, head.lastTurn - span + 1);
@@ -47,7 +47,8 @@ const turnBounds = async (
 });
 
 /**
- * The events to search. Turn numbers rise along the live lineage, so the range ends before the first turn after `to`.
+ * Returns the ranges of events to search. Turn numbers rise along the live lineage, so the range ends before the first
+ * turn after `to`.
  */
 const rangesFor = async (
   scope: LogAccess,
@@ -104,8 +105,8 @@ const select = (scope: LogAccess, key: SessionKey | undefined, window: RecordWin
   key ? selectIn(scope, key, window) : selectInWorkspace(scope, window);
 
 /**
- * Collects the wanted records page by page, up to the limit. `recordOf` returns undefined for a false match of the
- * index.
+ * Collects the wanted records page by page, up to the limit. `recordOf` returns undefined for a record that the index
+ * matched by mistake.
  */
 const collect = async <Found extends Place, Kept extends Place>(
   find: (page: Pick<CommitQuery, 'before' | 'limit'>) => Promise<readonly Found[]>,
@@ -127,7 +128,10 @@ const collect = async <Found extends Place, Kept extends Place>(
   return kept.slice(0, limit);
 };
 
-/** Matching commits, newest first: of one session, or of the workspace if there is no key. Answered from an index. */
+/**
+ * Returns matching commits, newest first: of one session, or of the workspace if no session is given. Reads an index,
+ * not the log.
+ */
 export const findCommits = async (
   scope: LogAccess,
   key: SessionKey | undefined,
@@ -161,8 +165,8 @@ export const findCommits = async (
 };
 
 /**
- * Commits among these events that changed a path with this prefix, newest first. Reads the next page only when the
- * caller needs it.
+ * Yields the commits among these events that changed a path with this prefix, newest first. Reads the next page only
+ * when the caller needs it.
  */
 export async function* commitsWithin(
   scope: LogAccess,
@@ -180,7 +184,7 @@ export async function* commitsWithin(
   }
 }
 
-/** Like `commitsWithin`, for the events of a session before an event. */
+/** Like `commitsWithin`, for all events of a session before the given event. */
 export async function* eachCommit(
   scope: LogAccess,
   key: SessionKey,
@@ -192,7 +196,7 @@ export async function* eachCommit(
   yield* commitsWithin(scope, { session: key.session, ranges }, prefix, pageSizeFor(defaultLimit));
 }
 
-/** Matching tool calls, newest first. */
+/** Returns matching tool calls, newest first. */
 export const findCalls = async (
   scope: LogAccess,
   key: SessionKey | undefined,

@@ -32,7 +32,7 @@ describe('the commit behind a differing entry', () => {
     ]);
   });
 
-  test('[DIFF2] costs few queries when it is among the last commits', async () => {
+  test('[DIFF2] needs few queries if it is among the last commits', async () => {
     let asked = 0;
     const { session, set } = await begin((store) => ({
       findCommits: (...query) => {
@@ -48,7 +48,7 @@ describe('the commit behind a differing entry', () => {
   });
 
   test.each(['EVENT_DAMAGED', 'STORE_CORRUPT'] as const)(
-    '[DIFF2] is omitted where it cannot be read (%s), and the difference is still reported',
+    '[DIFF2] is omitted if it cannot be read (%s), and the difference is still reported',
     async (code) => {
       const { session, set } = await begin(() => ({
         findCommits: async () => {

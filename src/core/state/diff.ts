@@ -9,8 +9,8 @@ export interface SessionDiff extends StateDiff {
   readonly from: PlaceRef;
   readonly to: PlaceRef;
   /**
-   * The commits that gave differing entries their values on each side, by path. Covers the first 100 entries. Leaves
-   * out files and counters, which name their calls.
+   * For each differing entry, the commits that set its value on each side, by path. Covers the first 100 entries.
+   * Leaves out files and counters, because these entries name their calls.
    */
   readonly commits: Readonly<Record<string, { readonly before?: EntryCommit; readonly after?: EntryCommit }>>;
 }
@@ -35,7 +35,7 @@ const commitsOf = async (
   );
 };
 
-/** Entries that were decided, learnt, planned or changed between two places, with who did it and why. */
+/** Returns the entries of the state that differ between two places, with the actor and the reason of each change. */
 export const diffPlaces = async (
   scope: LogAccess,
   key: SessionKey,

@@ -6,10 +6,10 @@ import { liveWithin } from '../session/live-lineage.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { commitsWithin } from './commits.ts';
 
-/** The commit that gave an entry its value: when, by whom or by which tool, and why. */
+/** The commit that set the value of an entry: when, by which actor or tool, and why. */
 export type EntryCommit = Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
 
-/** The last commits are read once for all entries, because most entries were changed by them. */
+/** The number of last commits that are read once for all entries, because they changed most entries. */
 const maxLooked = 40;
 
 const entryCommitOf = ({ session, seq, turn, at, actor, cause, why }: CommitRecord): EntryCommit => ({
@@ -22,7 +22,7 @@ const entryCommitOf = ({ session, seq, turn, at, actor, cause, why }: CommitReco
   ...(why !== undefined && { why }),
 });
 
-/** A lift sets no value. */
+/** The entries whose values a commit sets. A lift sets no value. */
 const valuesIn = ({ origin, entries }: CommitRecord): readonly string[] => (origin?.kind === 'lift' ? [] : entries);
 
 const findInto = async (
@@ -52,8 +52,8 @@ const findInto = async (
 };
 
 /**
- * Finds for each entry the newest commit that set or removed its value at the place. Entries without one are left out.
- * A damaged commit or a lost index must not make the state unreadable.
+ * Finds for each entry the newest commit that set or removed its value at the place. Entries without such a commit are
+ * left out. Damaged commits and index errors are ignored, because they must not make the state unreadable.
  */
 export const entryCommits = async (
   scope: LogAccess,

@@ -18,7 +18,7 @@ test('[QRY2] events that a rewind left behind are live if a fork of a fork inher
   expect(await later.sessions.commits({ path: '/facts/port' })).toHaveLength(1);
 });
 
-test('[FAULT2, QRY2] an unreadable session does not hide the others, and records found of it count', async () => {
+test('[FAULT2, QRY2] an unreadable session does not hide the others, and its records are treated as live', async () => {
   const database = newMemoryDatabase();
   const { sessions } = await openRuntime({ store: openMemoryStore(database) });
   const [sound, broken] = [await sessions.open(), await sessions.open()];

@@ -20,7 +20,8 @@ const once = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
 };
 
 /**
- * Undefined if the log is damaged. Then all records of that session count as live, and other sessions stay searchable.
+ * Returns the live ranges of a session. Returns undefined if its log is damaged. Then all records of that session are
+ * treated as live, and other sessions can still be searched.
  */
 const liveRanges = async (scope: LogAccess, session: SessionId): Promise<readonly LiveRange[] | undefined> => {
   try {
@@ -31,7 +32,10 @@ const liveRanges = async (scope: LogAccess, session: SessionId): Promise<readonl
   }
 };
 
-/** Tells whether a record is live, in its session or in a fork of it. Otherwise a rewind left it behind. */
+/**
+ * Returns a function that reports whether a record is live, in its session or in a fork of it. A record that is not
+ * live was left behind by a rewind.
+ */
 export const liveRecords = (scope: LogAccess): ((record: Place) => Promise<boolean>) => {
   const rangesOf = once((session: SessionId) => liveRanges(scope, session));
   const forksBySource = once(async (session: SessionId) =>

@@ -8,7 +8,7 @@ import { Following } from '../engine/events.ts';
 import type { CallStatus } from '../ports/store.ts';
 
 export interface RecordWindow {
-  /** First and last turn, both inclusive. Like `last`, only for one session. */
+  /** First and last turn, both inclusive. Like `last`, this filter is allowed only for one session. */
   readonly turns?: { readonly from?: number | undefined; readonly to?: number | undefined } | undefined;
   readonly last?: { readonly turns: number } | undefined;
   /** Includes records that rewinds left behind. */
@@ -37,7 +37,7 @@ export interface CallFilter extends RecordWindow {
 export interface WatchFilter {
   readonly path?: string | undefined;
   readonly provenance?: Provenance | readonly Provenance[] | undefined;
-  /** The seq to start after. By default only new commits are reported. */
+  /** The seq to start after. By default only commits after the call are reported. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }

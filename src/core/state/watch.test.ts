@@ -5,7 +5,7 @@ import type { WatchFilter } from './record-filter.ts';
 
 const open = async () => (await openRuntime({ store: openMemoryStore() })).sessions.open();
 
-test('[WATCH1] a watcher receives commits from the moment it was requested, not from its first step', async () => {
+test('[WATCH1] a watcher receives all commits since the call of watchCommits, even before its iteration starts', async () => {
   const session = await open();
   await session.commit((draft) => Object.assign(draft.facts, { before: 1 }));
   const watching = session.watchCommits({ path: '/facts/**' });
@@ -16,7 +16,7 @@ test('[WATCH1] a watcher receives commits from the moment it was requested, not 
   await watching.return();
 });
 
-test('[WATCH1, QRY6] a provenance is that of the entry, so a watcher receives what a query finds', async () => {
+test('[WATCH1, QRY6] a filter by provenance uses the provenance of entries, so a watcher receives the same commits as a query', async () => {
   const session = await open();
   const doubtful = session.watchCommits({ provenance: 'unverified' });
   const ofPort = { path: '/facts/port', provenance: 'unverified' } as const;
@@ -35,7 +35,7 @@ test('[WATCH1, QRY6] a provenance is that of the entry, so a watcher receives wh
   await Promise.all([doubtful.return(), watchingPort.return()]);
 });
 
-test('[WATCH1] an invalid watch is rejected at once', async () => {
+test('[WATCH1] invalid options of a watch are rejected immediately', async () => {
   const session = await open();
   const filters = [
     { path: 'facts' },
@@ -50,7 +50,7 @@ test('[WATCH1] an invalid watch is rejected at once', async () => {
   }
 });
 
-test('[WATCH1] an unused watcher has no effect', async () => {
+test('[WATCH1] a watcher that is never iterated has no effect', async () => {
   const runtime = await openRuntime({ store: openMemoryStore() });
   const session = await runtime.sessions.open();
   await runtime.close();

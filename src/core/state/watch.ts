@@ -21,12 +21,16 @@ async function* commitsAfter(
 }
 
 /**
- * Waits for the decisions under way on the session, so that every later decision of this process is after the start.
+ * Returns the seq to start after. Waits for the decisions in progress on the session, so that every later decision of
+ * this process is after the start.
  */
 const fromNow = (scope: LogAccess, key: SessionKey): Promise<number> =>
   scope.folds.inTurn(key, async () => (await scope.folds.head(key)).seq);
 
-/** Every matching commit, as it is appended. The call fixes where it starts, not the first step of the iteration. */
+/**
+ * Yields every matching commit when it is appended. The watch starts at this call, not at the first step of the
+ * iteration.
+ */
 export const watchCommits = (
   scope: FollowAccess,
   key: SessionKey,

@@ -22,7 +22,7 @@ export class Journal {
   readonly #scope: WriteAccess;
   readonly #key: SessionKey;
   #epoch: number | undefined;
-  /** Entries of calls that run beside each other are written one after another. */
+  /** Entries of parallel calls are written one after another. */
   readonly #writing = new Mutex();
 
   constructor(scope: WriteAccess, key: SessionKey) {
@@ -30,7 +30,10 @@ export class Journal {
     this.#key = key;
   }
 
-  /** A call is journaled only while the session accepts messages. The first call claims the session. */
+  /**
+   * Journals the start of a call. This is possible only while the session accepts messages. The first call claims the
+   * session.
+   */
   begin(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
     return this.#writing.run(() =>
       this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn),
@@ -38,16 +41,16 @@ export class Journal {
   }
 
   /**
-   * An outcome is a fact and must not be lost. It lands in any status of the session, unless another writer has taken
-   * over. It lands even if its state change cannot be committed.
+   * Journals the outcome of a call. An outcome is a fact and must not be lost. It is appended in any status of the
+   * session, unless another writer has taken over. It is appended even if its state change cannot be committed.
    */
   end(fact: (state: SessionFold) => EventDraft, commit: (state: SessionFold) => EventDraft | undefined): Promise<void> {
     return this.#writing.run(() => this.#end(fact, commit));
   }
 
   /**
-   * Calls that the previous writer left running end as interrupted, because their outcome is unknown. The exception is
-   * a run, which recovers its own calls. The last attempt lands at any head.
+   * Claims the session. Calls that the previous writer left running end as interrupted, because their outcome is
+   * unknown. The exception is a run, which recovers its own calls. The last attempt lands at any head.
    */
   async #claim(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
     const { clock } = this.#scope;

@@ -21,7 +21,7 @@ const oddErrors: Readonly<Record<string, unknown>> = {
   'a symbol': Symbol('s'),
 };
 
-test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] %s that is thrown reaches the loop', async (_, thrown) => {
+test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] the loop receives %s that a tool throws', async (_, thrown) => {
   const session = await begin();
   const { fail } = session.track({
     fail: async () => {
@@ -36,7 +36,7 @@ test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] %s that is thrown reaches
   expect(await session.toolCalls()).toMatchObject([{ tool: 'fail', status: 'threw' }]);
 });
 
-test('[TRACK7] a result that cannot be read reaches the loop', async () => {
+test('[TRACK7] the loop receives a tool result even if the result cannot be read', async () => {
   const session = await begin();
   const odd = Object.defineProperty({}, 'isError', {
     enumerable: true,
@@ -48,7 +48,7 @@ test('[TRACK7] a result that cannot be read reaches the loop', async () => {
   expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
 });
 
-test("[TRACK1] a failed call is counted, and does not make its tool's declared change", async () => {
+test('[TRACK1] a failed call is counted, but the state change that its tool declares is not applied', async () => {
   const session = await begin();
   const tools = {
     constructor: async (_: { path: string }): Promise<string> => {
@@ -127,7 +127,7 @@ test('[TRACK3] a function keeps its name and its properties', async () => {
   expect(await read({ path: 'a' })).toBe('a');
 });
 
-test('[TRACK5] concurrent calls that a loop gives the same id get separate ids', async () => {
+test('[TRACK5] concurrent calls to which a loop assigns the same id get separate ids', async () => {
   const session = await begin();
   const waiting = { slow: Promise.withResolvers<string>(), quick: Promise.withResolvers<string>() };
   const { wait } = session.track({
@@ -145,7 +145,7 @@ test('[TRACK5] concurrent calls that a loop gives the same id get separate ids',
   expect(await slow).toBe('late');
 });
 
-test('[TRACK5] an id can be reused when its call has ended or was left by another tracker', async () => {
+test('[TRACK5] an id can be reused when its call has ended or was abandoned by another tracker', async () => {
   const { sessions } = await openRuntime({ store: openMemoryStore() });
   const session = await sessions.open();
   await session.append({ role: 'user', content: 'go' });

@@ -26,8 +26,8 @@ export const callTracking = (scope: WriteAccess & AgentAccess & WarningAccess, k
   let shared = new Journal(scope, key);
 
   /**
-   * The first call of a set joins the existing journal. If that journal is fenced, the call starts a new one, because
-   * tracking again takes over the session.
+   * Returns the journal for a set of tools. The first call of a set joins the existing journal. If that journal is
+   * fenced, the call starts a new one, because tracking again takes over the session.
    */
   const join = async (calledOn: CalledOn): Promise<Journal> => {
     const known = shared;

@@ -4,13 +4,13 @@ export interface ToolCall {
   readonly tool: string;
   readonly callId?: unknown;
   readonly input: unknown;
-  /** The signal of the caller. A call that fails after the abort counts as cancelled. */
+  /** The caller's abort signal. A call that fails after the abort is recorded as cancelled. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Journals a call, and returns a function that journals its end. That function never fails: the tool has run, and its
- * outcome belongs to the loop.
+ * Journals a call, and returns a function that journals its end. That function never fails, because the tool has run
+ * and the loop must receive its outcome.
  */
 export type BeginCall = (call: ToolCall) => Promise<(ended: CallEnd) => Promise<void>>;
 

@@ -3,7 +3,7 @@ import { type BeginCall, runTracked, streamTracked, type ToolCall } from './trac
 
 export type AnyFunction = (...all: unknown[]) => unknown;
 
-/** Where the AI SDK and the MCP clients put what they say of a call. */
+/** The fields in which the AI SDK and the MCP clients pass the call id and the abort signal. */
 export interface CallOptions {
   readonly toolCallId?: unknown;
   readonly abortSignal?: unknown;
@@ -23,7 +23,7 @@ const callOf = (tool: string, [input, ...rest]: readonly unknown[]): ToolCall =>
   return { tool, input, callId: toolCallId, signal: signalIn(rest) };
 };
 
-/** Keeps the properties of the function. `ownerOf` returns the `this` that the function expects. */
+/** Wraps a function and keeps its properties. `ownerOf` returns the `this` that the function expects. */
 const wrapFunction = (
   begin: BeginCall,
   tool: string,
@@ -41,8 +41,8 @@ const wrapFunction = (
   });
 
 /**
- * Tools of the AI SDK may return an async iterable. A plain function reveals that only when called, too late to stream
- * it, so only the last piece is returned.
+ * Returns the last piece of an async iterable, which tools of the AI SDK may return. A plain function reveals that
+ * only when called, too late to stream its pieces.
  */
 const lastOf = async (given: unknown): Promise<unknown> => {
   if (typeof (given as Partial<AsyncIterable<unknown>> | null)?.[Symbol.asyncIterator] !== 'function') return given;
@@ -56,7 +56,7 @@ const executeOf = (tool: unknown): AnyFunction | undefined => {
   return typeof execute === 'function' ? (execute as AnyFunction) : undefined;
 };
 
-/** Undefined if it is not a tool, or is executed elsewhere. */
+/** Wraps a tool. Returns undefined if the value is not a tool, or if the tool is executed elsewhere. */
 const wrapTool = (
   begin: BeginCall,
   name: string,
@@ -103,8 +103,8 @@ const descriptorsOf = (instance: object): ReadonlyMap<string, PropertyDescriptor
 };
 
 /**
- * Its methods are the tools. All other properties are forwarded to the instance, which is also the `this` of its
- * methods.
+ * Wraps an instance whose methods are the tools. All other properties are forwarded to the instance, which is also the
+ * `this` of its methods.
  */
 const wrapInstance = (begin: BeginCall, instance: Named): object => {
   const wrapped: object = Object.create(Object.getPrototypeOf(instance));

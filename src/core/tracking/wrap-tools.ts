@@ -3,8 +3,8 @@ import { type BeginCall, runTracked } from './tracked-call.ts';
 import { type AnyFunction, cannotTrack, signalIn, wrapSet } from './wrap-set.ts';
 
 /**
- * Functions by name, or tools as the AI SDK defines them. Of the latter only `execute` is tracked, and the rest stays
- * unchanged.
+ * Functions by name, or tools as the AI SDK defines them. For a tool of the AI SDK, only `execute` is tracked, and its
+ * other fields stay unchanged.
  */
 export type ToolSet = object;
 
@@ -43,12 +43,18 @@ type TrackedTool<T> = T extends (...all: never[]) => PromiseLike<unknown>
   : T extends (...all: infer A) => infer R
     ? TrackedFunction<A, R>
     : T;
-/** The same tools. A synchronous function returns a promise instead, because its call is journaled first. */
+/**
+ * The type of tracked tools. It is the same type, except that a synchronous function returns a promise, because its
+ * call is journaled first.
+ */
 export type Tracked<T> = T extends ToolClient ? T : { [Name in keyof T]: TrackedTool<T[Name]> };
 
 const isClient = (tools: object): tools is ToolClient => typeof (tools as Partial<ToolClient>).callTool === 'function';
 
-/** The tools that the AI SDK's MCP client returns would bypass the tracked `callTool`. */
+/**
+ * Whether the property is a method that returns tools. Tools from the AI SDK's MCP client would bypass the tracked
+ * `callTool`.
+ */
 const givesTools = (client: ToolClient, name: string | symbol): boolean =>
   'toolsFromDefinitions' in client && (name === 'tools' || name === 'toolsFromDefinitions');
 
@@ -75,8 +81,8 @@ const wrapClient = (begin: BeginCall, client: ToolClient): ToolClient => {
 };
 
 /**
- * The same tools in the same shape, with each call journaled. A tool without `execute` is executed elsewhere and left
- * unchanged.
+ * Returns the same tools in the same shape, with each call journaled. A tool without `execute` is executed elsewhere
+ * and is not changed.
  */
 export const wrapTools = <Tools extends ToolSet | ToolClient>(begin: BeginCall, tools: Tools): Tracked<Tools> => {
   if (tools === null || typeof tools !== 'object' || Symbol.iterator in tools) {

@@ -7,7 +7,7 @@ import { type Redactor, redactorOf, type Secret } from '../session/redaction/red
 export interface VaultContent {
   readonly version: number;
   readonly secrets: readonly Secret[];
-  /** Redacted like secrets, but never given to tools. */
+  /** The master keys. They are redacted like secrets, but never passed to tools. */
   readonly masterKeys: readonly Secret[];
 }
 
@@ -36,7 +36,7 @@ export class KnownSecrets implements Secrets {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #looking: Promise<Known> | undefined;
 
-  /** `read` returns its argument if that is still the newest content. */
+  /** `read` receives the known content, and returns the same object if that is still the newest content. */
   constructor(
     configured: () => Promise<readonly Secret[]>,
     read: (known: VaultContent | undefined) => Promise<VaultContent>,
@@ -65,7 +65,7 @@ export class KnownSecrets implements Secrets {
     );
   }
 
-  /** Redacts a problem with the secrets known so far. */
+  /** Returns the problem with all secrets redacted that are known so far. */
   tellable(problem: unknown): unknown {
     const redactor = this.#known?.redactor;
     if (!redactor) return problem;

@@ -37,7 +37,7 @@ export const parseMasterKey = (text: string, from: string): SealingKey => {
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;
 
-/** Returns undefined if the file does not exist. */
+/** Reads the key file. Returns undefined if the file does not exist. */
 const readKeyFile = async (file: string): Promise<SealingKey | undefined> => {
   const refuse = (error: unknown): never => {
     throw vaultLocked(`${file} cannot be read (${fileProblem(error)})`);
@@ -66,8 +66,8 @@ const missing = ({ file, isNamed }: MasterKeySource): PerdureError =>
   );
 
 /**
- * The master keys, the one to seal with first. There are two during a rotation. Without any it throws VAULT_LOCKED,
- * which says what to do.
+ * Returns the master keys. The first one is used for sealing. There are two keys during a rotation. If there is no
+ * key, throws VAULT_LOCKED with a message that says what to do.
  */
 export const readMasterKeys = async (source: MasterKeySource): Promise<readonly [SealingKey, ...SealingKey[]]> => {
   const { given, file } = source;
@@ -94,7 +94,10 @@ const unwritable =
     });
   };
 
-/** Writes a new key, durable when it returns and readable only by its user. Fails with EEXIST if the file exists. */
+/**
+ * Writes a new key to a file that only its user can read. The file is durable when it returns. Fails with EEXIST if
+ * the file exists.
+ */
 const writeKeyFile = async (file: string): Promise<SealingKey> => {
   const key = newSealingKey();
   const handle = await open(file, 'wx', 0o600);
@@ -119,11 +122,14 @@ export const makeMasterKey = async (file: string): Promise<void> => {
   });
 };
 
-/** Makes a new key beside the old one. Both are valid from then on. Reuses the key of an interrupted rotation. */
+/**
+ * Creates a new key beside the old one. Both keys are valid from then on. Reuses the new key of an interrupted
+ * rotation.
+ */
 export const makeNextKey = async (file: string): Promise<SealingKey> =>
   (await readKeyFile(nextFile(file))) ?? writeKeyFile(nextFile(file)).catch(unwritable(nextFile(file)));
 
-/** Replaces the old key. Call this when nothing is sealed with it. */
+/** Replaces the old key by the new one. Call this only when nothing is sealed with the old key. */
 export const replaceMasterKey = async (file: string): Promise<void> => {
   await rename(nextFile(file), file);
   await syncFolder(dirname(file));

@@ -18,7 +18,7 @@ export const sealingKey = (bytes: Uint8Array): SealingKey => ({
 
 export const newSealingKey = (): SealingKey => sealingKey(randomBytes(keyBytes));
 
-/** The purpose and the key id are authenticated, so that sealed content cannot be moved to another place. */
+/** The purpose and the key id are authenticated, so that sealed content cannot be used for another purpose. */
 const placeOf = ({ id }: SealingKey, about: readonly string[]): Buffer =>
   Buffer.from(JSON.stringify(['perdure.sealed.1', id, ...about]));
 
@@ -29,7 +29,9 @@ export const seal = (key: SealingKey, about: readonly string[], content: Uint8Ar
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
 };
 
-/** Throws if the content was sealed with another key or for another purpose, or was changed. */
+/**
+ * Decrypts sealed content. Throws if the content was sealed with another key or for another purpose, or was changed.
+ */
 export const unseal = (key: SealingKey, about: readonly string[], sealed: string): Uint8Array => {
   const bytes = Buffer.from(sealed, 'base64');
   const [nonce, tag] = [bytes.subarray(0, nonceBytes), bytes.subarray(nonceBytes, nonceBytes + tagBytes)];

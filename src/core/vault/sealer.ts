@@ -5,11 +5,11 @@ import { newSealingKey, type SealingKey, seal, unseal } from './seal.ts';
 import { dataKeyWrite, enlist, type MasterKeys, openDataKey, readDataKeyBody, sealDataKey } from './vault-records.ts';
 
 /**
- * Seals internal values of a workspace beside its vault. It uses a separate data key, so that a process without the
- * master key can still do everything else.
+ * Encrypts internal values of a workspace that are not in its vault. It uses a separate data key, so that a process
+ * without the master key can still do everything else.
  */
 export interface Sealer {
-  /** Returns undefined if there is no master key. */
+  /** Encrypts a text. Returns undefined if there is no master key. */
   seal(name: string, text: string): Promise<string | undefined>;
   open(name: string, sealed: string): Promise<string>;
 }

@@ -7,10 +7,13 @@ import type { VaultContent } from './known-secrets.ts';
 import { vaultLocked } from './master-key.ts';
 import { type SealingKey, seal, sealingKey, unseal } from './seal.ts';
 
-/** The master keys, the one to seal with first. */
+/** Reads the master keys. The first one is used for sealing. */
 export type MasterKeys = () => Promise<readonly [SealingKey, ...SealingKey[]]>;
 
-/** This record is rewritten with every change of the vault, so that its version shows whether the vault changed. */
+/**
+ * The id of the data key's record. The record is rewritten with every change of the vault, so that its version shows
+ * whether the vault changed.
+ */
 const dataKeyId = 'current';
 const DataKeyBody = z.strictObject({ id: z.string(), sealedBy: z.string(), sealed: z.string() });
 export type DataKeyBody = z.infer<typeof DataKeyBody>;
@@ -26,7 +29,7 @@ export type SecretBody = z.infer<typeof SecretBody>;
 export interface DataKey {
   readonly key: SealingKey;
   readonly body: DataKeyBody;
-  /** 0 if the key is not stored yet. */
+  /** The version of the record, or 0 if the key is not stored yet. */
   readonly version: number;
 }
 
@@ -90,7 +93,7 @@ export const openSecret = (workspace: WorkspaceId, key: SealingKey, { id: name, 
 const asSecrets = (masters: readonly SealingKey[]): readonly Secret[] =>
   masters.map(({ bytes }) => ({ name: 'PERDURE_MASTER_KEY', value: Buffer.from(bytes).toString('base64') }));
 
-/** A consistent copy of the vault. Returns `before` itself if nothing has changed. */
+/** Returns a consistent copy of the vault. Returns `before` itself if nothing has changed. */
 export const readVault = async (
   records: Records,
   workspace: WorkspaceId,
@@ -101,7 +104,7 @@ export const readVault = async (
     const stored = await readDataKeyBody(records, workspace);
     const version = stored?.version ?? 0;
     if (before?.version === version) return before;
-    // An empty vault needs no master key. If there is one, it is still redacted.
+    // An empty vault needs no master key. If there is a master key, it is redacted nevertheless.
     if (!stored) return { version, secrets: [], masterKeys: asSecrets(await masters().catch(() => [])) };
     const known = await masters();
     const key = openDataKey(workspace, stored.body, known);

@@ -68,7 +68,7 @@ describe('a vault', () => {
     expect(await storedText(runtime, `it is ${key}`)).not.toContain(key);
   });
 
-  test('[VAULT1] rejects a value that its own description contains', async () => {
+  test('[VAULT1] rejects a secret whose description contains its value', async () => {
     const { runtime } = await start(newKey());
     const refused = runtime.vault.set('github', 'ghp_0123456789', { about: 'the token ghp_0123456789' });
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -124,7 +124,7 @@ describe('a vault', () => {
     }
   });
 
-  test('[VAULT2] a sealed secret that was copied over another is detected', async () => {
+  test('[VAULT2] detects a sealed secret that was copied over another one in the store', async () => {
     const masterKey = newKey();
     const { runtime, store, open } = await start(masterKey);
     await runtime.vault.set('one', 'value-of-one');
@@ -139,7 +139,7 @@ describe('a vault', () => {
     await expect(runtime.vault.rotate()).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT3] a rotation seals every secret again with a new key and keeps the values', async () => {
+  test('[VAULT3] a rotation encrypts every secret with a new key, and the values stay the same', async () => {
     const { runtime, store } = await start(newKey());
     await runtime.vault.set('one', 'value-of-one');
     await runtime.vault.set('two', 'value-of-two');
@@ -165,7 +165,7 @@ describe('a vault', () => {
     expect(text).toContain(names.map((name) => `[secret ${name}]`).join(' '));
   });
 
-  test('[VAULT6] without the master key, verbs fail with the next step and nothing is appended unredacted', async () => {
+  test('[VAULT6] without the master key, verbs fail with an error that says what to do, and nothing is appended unredacted', async () => {
     const { runtime, open } = await start(newKey());
     const locked = await open();
     await expect(locked.vault.set('a', 'long enough')).rejects.toMatchObject({
@@ -182,7 +182,7 @@ describe('a vault', () => {
     await expect(wrong.vault.set('b', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT6] secrets sealed with a lost key can be removed, after which work continues', async () => {
+  test('[VAULT6] secrets sealed with a lost key can be removed, and then runs continue', async () => {
     const { runtime, open, store } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     await runtime.vault.set('b', 'value-of-b');
@@ -270,7 +270,7 @@ describe('a vault', () => {
 });
 
 describe('known secrets', () => {
-  test('[RED5, RED10] apply at once in the process that sets them, within a second elsewhere, and not after removal', async () => {
+  test('[RED5, RED10] are redacted immediately in the process that sets them, within a second in other processes, and not after removal', async () => {
     const key = newKey();
     const { runtime, open } = await start(key);
     const other = await open(key);

@@ -29,11 +29,11 @@ export interface Vault {
   /** The names and descriptions of all secrets, sorted by name. Never a value. */
   list(): Promise<readonly SecretInfo[]>;
   /**
-   * Removes a secret. Its value is no longer redacted. Needs no master key, so that a vault whose key is lost can be
-   * cleared.
+   * Removes a secret. From then on its value is not redacted. This needs no master key, so that a vault whose key is
+   * lost can be cleared.
    */
   remove(name: string): Promise<void>;
-  /** Makes a new data key and seals every secret with it. */
+  /** Creates a new data key and encrypts every secret with it. */
   rotate(): Promise<{ readonly secrets: number }>;
 }
 
@@ -70,8 +70,8 @@ export interface VaultParts extends ChangeAccess {
 }
 
 /**
- * Every change also writes the data key, so that none uses a key that was replaced meanwhile. The data key is removed
- * with the last secret.
+ * Returns the vault of a workspace. Every change also writes the data key, so that no change uses a key that was
+ * replaced meanwhile. The data key is removed with the last secret.
  */
 export const vaultOf = (parts: VaultParts): Vault => {
   const { records, workspace, clock, masters, secrets, changed } = parts;

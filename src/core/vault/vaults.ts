@@ -32,7 +32,7 @@ interface Parts {
 export class Vaults {
   readonly #parts: Parts;
   readonly #known = new Map<WorkspaceId, KnownSecrets>();
-  /** The key of a rotation that was passed in after the start. */
+  /** The master key that a rotation received as its argument, after the start of the process. */
   #newest: SealingKey | undefined;
 
   constructor(parts: Parts) {
@@ -75,8 +75,8 @@ export class Vaults {
   }
 
   /**
-   * Seals every data key with a new master key: the given one (base64 of 32 bytes), or a generated one that replaces
-   * the key file. Both keys are needed until it returns. If it was interrupted, call it again.
+   * Encrypts every data key with a new master key: the given one (base64 of 32 bytes), or a generated one that
+   * replaces the key file. Both keys are needed until it returns. If it was interrupted, call it again.
    */
   async rotateMasterKey(given?: string): Promise<{ readonly workspaces: number }> {
     const { masterKey } = this.#parts;

@@ -14,7 +14,7 @@ export interface Occurrence {
   readonly details?: Pick<WebhookMessage['data'], 'run' | 'approval' | 'status'>;
 }
 
-/** A damaged event is delivered without the details of its payload. */
+/** Returns the details of a payload, or no details if the event is damaged. The event is delivered in both cases. */
 const readable = <T>(read: () => T): Partial<T> => {
   try {
     return read();
@@ -24,7 +24,7 @@ const readable = <T>(read: () => T): Partial<T> => {
   }
 };
 
-/** The occurrence for an event. Undefined for most event types. */
+/** Returns the occurrence for an event. Returns undefined for event types that webhooks are not notified of. */
 export const occurrenceOf = (event: StoredEvent): Occurrence | undefined => {
   const { session, seq, at, run } = event;
   if (event.type === 'run.ended') {

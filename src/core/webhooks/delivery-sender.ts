@@ -10,9 +10,9 @@ import type { WebhookScope } from './webhook-scope.ts';
 import { writeDelivery } from './write-delivery.ts';
 
 export interface SenderOptions {
-  /** The delays between attempts. There is one more attempt than delays. */
+  /** The delays between attempts. The number of attempts is one more than the number of delays. */
   readonly retryMs: readonly number[];
-  /** How long a claim lasts. After that, another dispatcher may retry an attempt whose end was never recorded. */
+  /** How long a claim lasts. After that, another dispatcher may retry an attempt whose result was never recorded. */
   readonly claimMs: number;
 }
 
@@ -25,7 +25,7 @@ export const defaultSenderOptions: SenderOptions = {
   claimMs: 30 * secondMs,
 };
 
-/** A webhook is disabled after failing for this long. */
+/** The time of continuous failure after which a webhook is disabled. */
 const givesUpMs = 72 * hourMs;
 const keptAttempts = 20;
 const gone = 410;
@@ -42,7 +42,7 @@ const messageOf = (error: unknown): string => {
   return (name === 'TimeoutError' ? 'no answer in time' : message).toWellFormed().slice(0, 500);
 };
 
-/** Makes one attempt. Returns undefined if it was aborted. */
+/** Sends one attempt of a delivery. Returns undefined if the request was aborted. */
 export const attempt = async (
   { clock, postRules, sealer, secrets }: Pick<WebhookScope, 'clock' | 'postRules' | 'sealer' | 'secrets'>,
   { id: webhook, url, secret }: StoredWebhook,
@@ -75,7 +75,7 @@ export const withAttempt = (delivery: Delivery, made: DeliveryAttempt): Delivery
 
 /**
  * Sends one due delivery. It claims the delivery first, so that no other dispatcher sends it. After a crash the claim
- * expires and another takes over.
+ * expires and another dispatcher takes over.
  */
 export class DeliverySender {
   readonly #scope: WebhookScope;

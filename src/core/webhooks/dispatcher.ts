@@ -17,7 +17,7 @@ import { writeDelivery } from './write-delivery.ts';
 const Options = z.strictObject({
   retryMs: z.array(z.number().nonnegative()).default([...defaultSenderOptions.retryMs]),
   claimMs: z.number().positive().default(defaultSenderOptions.claimMs),
-  /** The interval of checking all recent changes, in case a hint was lost. */
+  /** The interval between sweeps, which check all recent changes in case a hint was lost. */
   sweepMs: z.number().positive().default(60_000),
   /** The longest interval between checks for due deliveries. */
   pollMs: z.number().positive().default(5000),
@@ -25,25 +25,31 @@ const Options = z.strictObject({
 export type DispatcherOptions = z.input<typeof Options>;
 
 export interface Dispatcher {
-  /** Sends until it is stopped. A stopped dispatcher cannot start again and fails with RUNTIME_CLOSED. */
+  /**
+   * Sends deliveries until the dispatcher is stopped. A stopped dispatcher cannot be started again and fails with
+   * RUNTIME_CLOSED.
+   */
   start(): void;
-  /** Aborts the requests in flight, so that another dispatcher can send them. Complete when it returns. */
+  /**
+   * Aborts the requests in flight, so that another dispatcher can send them. The dispatcher has stopped when this
+   * returns.
+   */
   stop(): Promise<void>;
 }
 
 const maxPosts = 20;
-/** Limited, so that a slow webhook does not hold up the others. */
+/** The maximum number of concurrent requests per webhook, so that a slow webhook does not delay the others. */
 const maxPostsPerWebhook = 4;
 const pageDeliveries = 100;
 const pruneMs = 3_600_000;
 /** The pause after a failure of the store. */
 const restMs = 1000;
-/** The interval of checking for webhooks while there are none. */
+/** The interval of checks for new webhooks while there are none. */
 const idleMs = 1000;
 const sweepId = 'sweep';
 const Sweep = z.strictObject({ at: z.int() });
 
-/** Notifies the webhooks of one workspace. Any number of dispatchers, in any number of processes, share the work. */
+/** Notifies the webhooks of one workspace. Any number of dispatchers in any number of processes can share the work. */
 export class WebhookDispatcher implements Dispatcher {
   readonly #scope: WebhookScope;
   readonly #atWork: RunningServices;
@@ -92,7 +98,9 @@ export class WebhookDispatcher implements Dispatcher {
     await clock.sleep(ms, { signal, keepsAlive: false });
   }
 
-  /** Reports a failure as a warning, pauses, and returns undefined, so that the caller's loop retries. */
+  /**
+   * Runs the work. On a failure, reports a warning, pauses and returns undefined, so that the caller's loop retries.
+   */
   async #trying<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -109,8 +117,8 @@ export class WebhookDispatcher implements Dispatcher {
     while (!this.#isStopped) {
       await this.#trying(async () => {
         for await (const { session } of readChanges(this.#scope, { signal })) {
-          // Without webhooks, it does not query the store for every change. Changes wait here meanwhile, one per
-          // session.
+          // While there are no webhooks, the store is not queried for every change. Changes are collected here
+          // meanwhile, one per session.
           while (!this.#isStopped && (await heardSince(this.#scope)) === undefined) await this.#rest(idleMs);
           await this.#look(session);
         }
@@ -150,7 +158,7 @@ export class WebhookDispatcher implements Dispatcher {
   }
 
   /**
-   * Checks sessions one at a time, so that hints, sweeps and timers do not interfere. Returns false on failure, and the
+   * Checks one session at a time, so that hints, sweeps and timers do not interfere. Returns false on failure, and the
    * next sweep retries.
    */
   #look(session: SessionId): Promise<boolean> {
@@ -199,7 +207,7 @@ export class WebhookDispatcher implements Dispatcher {
     }
   }
 
-  /** Starts due deliveries while there is capacity. Returns when the next one is due. */
+  /** Starts due deliveries while there is capacity. Returns the time at which the next delivery is due. */
   async #startPosts(): Promise<number | undefined> {
     const { records, workspace, clock } = this.#scope;
     const now = clock.now();
@@ -225,7 +233,10 @@ export class WebhookDispatcher implements Dispatcher {
     return true;
   }
 
-  /** Postpones deliveries without capacity, because a full page of them would hide the deliveries of other webhooks. */
+  /**
+   * Postpones deliveries of webhooks without capacity, because a full page of them would hide the deliveries of other
+   * webhooks.
+   */
   async #postpone(crowded: readonly StoredRecord[]): Promise<void> {
     const { records, workspace, clock } = this.#scope;
     if (crowded.length === 0) return;

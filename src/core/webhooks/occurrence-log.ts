@@ -15,16 +15,19 @@ type Cursor = z.infer<typeof Cursor>;
 interface KnownCursor extends Cursor {
   /** The version of its record, or 0 if there is none. */
   readonly version: number;
-  /** The seq in the record, which may lag behind `seq`. */
+  /** The seq in the record, which may be lower than `seq`. */
   readonly keptSeq: number;
 }
 
 const pageEvents = 200;
 const pageBytes = 4 * 1024 * 1024;
-/** A cursor that made no deliveries is stored only after this many events. Until then it is kept in memory. */
+/**
+ * The number of events after which a cursor is stored even if it created no deliveries. Until then it is kept only in
+ * memory.
+ */
 const unkeptEvents = 1000;
 const maxCursors = 10_000;
-/** The minimum time between two `session.changed` of a session. */
+/** The minimum time between two `session.changed` deliveries of a session. */
 export const changedEveryMs = 1000;
 
 const oldestOf = (webhooks: readonly StoredWebhook[]): number =>
@@ -51,7 +54,7 @@ export class OccurrenceLog {
     this.#scope = scope;
   }
 
-  /** Whether events up to `seq` are known to be processed, without asking the store. */
+  /** Whether events up to `seq` are known to be processed, without a query to the store. */
   isDone(session: SessionId, seq: number): boolean {
     const cursor = this.#cursors.get(session);
     return cursor !== undefined && cursor.seq >= seq && cursor.changedSeq >= seq;
@@ -84,7 +87,10 @@ export class OccurrenceLog {
     return { ...cursor, version: found?.version ?? 0, keptSeq: cursor.seq };
   }
 
-  /** Skips events before `since` with a binary search, because the times of a log never decrease. */
+  /**
+   * Returns the seq after which to start. Skips events before `since` with a binary search, because the times of a log
+   * never decrease.
+   */
   async #skipOlder(key: SessionKey, after: number, head: number, since: number): Promise<number> {
     let [low, high] = [after, head];
     if (high - low <= pageEvents) return after;
@@ -97,7 +103,10 @@ export class OccurrenceLog {
     return low;
   }
 
-  /** Reads the webhooks after the events, so that a webhook added before an event never misses it. */
+  /**
+   * Stores deliveries and the cursor. Reads the webhooks after the events, so that a webhook added before an event
+   * never misses it.
+   */
   async #keep(
     head: Head,
     cursor: KnownCursor,

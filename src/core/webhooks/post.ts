@@ -76,13 +76,16 @@ const beginningOf = async (response: IncomingMessage): Promise<string> => {
       if (bytes >= keptBytes) break;
     }
   } catch {
-    // The body broke off or took too long. The status is known, and only that counts.
+    // The body was incomplete or took too long. The status is known, and only the status matters.
   }
   const text = new TextDecoder().decode(Buffer.concat(chunks).subarray(0, keptBytes));
   return text.replaceAll('\0', '\ufffd');
 };
 
-/** Loads the module on first use, because it would add a fifth to the time of opening a store. */
+/**
+ * Returns the request function. Loads the module on first use, because loading it would add a fifth to the time of
+ * opening a store.
+ */
 const requestFor = async ({ protocol }: URL) =>
   protocol === 'https:' ? (await import('node:https')).request : (await import('node:http')).request;
 

@@ -55,7 +55,7 @@ async function* endedOf(all: AsyncIterable<StoredRecord>): AsyncGenerator<Stored
   for await (const record of all) if (Delivery.parse(record.body).status !== 'pending') yield record;
 }
 
-/** Removes deliveries that are older than seven days or beyond the newest 1,000. Pending deliveries stay. */
+/** Removes deliveries that are older than seven days or beyond the newest 1,000. Pending deliveries are kept. */
 export const pruneDeliveries = async (scope: Place & Pick<WebhookScope, 'clock'>): Promise<void> => {
   for (const { id } of await listWebhooks(scope.records, scope.workspace)) {
     let before = deliveriesFrom(id, scope.clock.now() - keptMs);

@@ -3,7 +3,8 @@ import { BlockList, isIPv6 } from 'node:net';
 const notPublic = new BlockList();
 
 /**
- * Loopback, private, link-local, shared, multicast and reserved addresses, and addresses that are translated to such.
+ * Loopback, private, link-local, shared, multicast and reserved addresses, and addresses that are translated to one of
+ * these.
  */
 const ipv4: readonly (readonly [string, number])[] = [
   ['0.0.0.0', 8],

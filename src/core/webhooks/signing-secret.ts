@@ -8,7 +8,7 @@ const secretBytes = 32;
 
 export const newSigningSecret = (): string => `${prefix}${randomBytes(secretBytes).toString('base64')}`;
 
-/** Sealed if there is a master key, otherwise plain. */
+/** A stored signing secret. It is encrypted if there is a master key, otherwise it is plain text. */
 export const KeptSecret = z.union([z.strictObject({ sealed: z.string() }), z.strictObject({ plain: z.string() })]);
 export type KeptSecret = z.infer<typeof KeptSecret>;
 
@@ -26,7 +26,7 @@ interface Signed {
   readonly body: string;
 }
 
-/** Signs as specified by Standard Webhooks. */
+/** Returns the headers of a signed request, as specified by Standard Webhooks. */
 export const signedHeaders = (secret: string, { id, atMs, body }: Signed): Readonly<Record<string, string>> => {
   const timestamp = String(Math.floor(atMs / 1000));
   const key = Buffer.from(secret.slice(prefix.length), 'base64');

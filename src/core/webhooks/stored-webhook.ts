@@ -36,19 +36,22 @@ export const findWebhook = async (
   return found && { webhook: StoredWebhook.parse(found.body), version: found.version };
 };
 
-/** Oldest first. */
+/** Returns all webhooks of a workspace, oldest first. */
 export const listWebhooks = async (records: Records, workspace: WorkspaceId): Promise<readonly StoredWebhook[]> =>
   (await records.records(workspace, 'webhook', { limit: maxWebhooks })).map(({ body }) => StoredWebhook.parse(body));
 
 /** The prefix of a webhook's delivery ids. The ids sort by the time of the occurrence. */
 export const deliveryPrefix = (webhook: WebhookId): string => `${webhook.replace('whk_', 'dlv_')}_`;
-/** Sorts after every delivery id of the webhook. */
+/** A text that sorts after every delivery id of the webhook. */
 export const afterDeliveries = (webhook: WebhookId): string => `${deliveryPrefix(webhook)}~`;
 const timeText = (atMs: number): string => atMs.toString(16).padStart(12, '0');
-/** Sorts before every delivery id of the webhook from that time on. */
+/** A text that sorts before every delivery id of the webhook from that time on. */
 export const deliveriesFrom = (webhook: WebhookId, atMs: number): string =>
   `${deliveryPrefix(webhook)}${timeText(Math.max(0, atMs))}`;
 
-/** Deterministic, so that two dispatchers that see the same occurrence create the same delivery. */
+/**
+ * Returns the id of a delivery. It is deterministic, so that two dispatchers that see the same occurrence create the
+ * same delivery.
+ */
 export const deliveryId = (webhook: WebhookId, atMs: number, what: string): string =>
   `${deliveriesFrom(webhook, atMs)}_${hash('sha256', what, 'hex').slice(0, 16)}`;

@@ -38,7 +38,7 @@ const Request = z.strictObject({ url: Webhook.shape.url, events: Events });
 const Changes = z.strictObject({
   url: Webhook.shape.url.optional(),
   events: Events.optional(),
-  /** Enables or disables it. Events that happened while it was disabled are not delivered later. */
+  /** Whether the webhook is enabled. Events that happen while it is disabled are not delivered later. */
   enabled: z.boolean().optional(),
 });
 const Page = z.strictObject({
@@ -63,24 +63,24 @@ export interface DeliveryPage {
 
 /** Addresses that receive signed requests about what happens in the workspace. */
 export interface Webhooks {
-  /** Adds an address that is notified from now on. Its secret is only in this answer. */
+  /** Adds an address that is notified from now on. Only this result contains the signing secret. */
   add(request: WebhookRequest): Promise<NewWebhook>;
   /** All webhooks, oldest first. */
   list(): Promise<readonly Webhook[]>;
-  /** Changes its address or events, or enables or disables it. */
+  /** Changes the address or the events of a webhook, or enables or disables it. */
   change(id: string, changes: WebhookChanges): Promise<Webhook>;
-  /** Removes it with its deliveries. */
+  /** Removes a webhook and its deliveries. */
   remove(id: string): Promise<void>;
-  /** Makes a new secret, which signs all requests from now on. */
+  /** Creates a new secret, which signs all requests from now on. */
   rotate(id: string): Promise<NewWebhook>;
-  /** Its deliveries and their attempts, newest first. */
+  /** Returns the deliveries of a webhook and their attempts, newest first. */
   deliveries(
     id: string,
     options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<DeliveryPage>;
   /** Sends a delivery again, under the same id. */
   redeliver(delivery: string): Promise<Delivery>;
-  /** Sends a `webhook.test` at once, and returns the result. */
+  /** Sends a `webhook.test` immediately, and returns the delivery with its result. */
   test(id: string): Promise<Delivery>;
 }
 

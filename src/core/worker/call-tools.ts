@@ -15,7 +15,9 @@ const inputOf = async ({ conversation }: RunContext, callId: string, seq: number
   return part?.type === 'tool-call' ? part.input : null;
 };
 
-/** Calls without effects run in parallel. Every other call runs alone, in the model's order. */
+/**
+ * Groups calls into batches. Calls without effects run in parallel. Every other call runs alone, in the model's order.
+ */
 const batches = (calls: readonly ReadyCall[]): readonly (readonly ReadyCall[])[] =>
   calls.reduce<ReadyCall[][]>((all, call) => {
     const last = all.at(-1);
@@ -33,9 +35,9 @@ export const begin = (run: RunContext, fold: SessionFold, { tool, callId, input 
 });
 
 /**
- * The calls of an answer that can begin in the append that stores it, which saves an append. These are the first
- * parallel batch, if no call of the answer needs an approval, an answer or a rejection. If a rule throws here, it
- * throws again after the answer is stored.
+ * Returns the calls of an answer that can begin in the same append that stores the answer, which saves an append.
+ * These are the first parallel batch, if no call of the answer needs an approval, an answer or a rejection. If an
+ * approval rule throws here, it throws again after the answer is stored.
  */
 export const callsAtOnce = async (run: RunContext, fold: SessionFold, calls: readonly Call[]) => {
   if (fold.status !== 'active' || new Set(calls.map(({ callId }) => callId)).size < calls.length) return [];
@@ -45,7 +47,8 @@ export const callsAtOnce = async (run: RunContext, fold: SessionFold, calls: rea
 };
 
 /**
- * Handles open calls: runs those that may run, ends those that cannot, and asks about those that a person decides on.
+ * Handles open calls: runs those that may run, ends those that cannot run, and requests a decision for those that a
+ * person must decide.
  */
 export const callTools = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
   const fold = await run.writer.fold();

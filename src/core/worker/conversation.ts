@@ -17,7 +17,7 @@ interface Request {
 interface TurnsContext extends Context {
   /** The number of turns in the context. */
   readonly turns: number;
-  /** Whether earlier turns that no summary covers did not fit. */
+  /** Whether earlier turns did not fit into the context and no summary covers them. */
   readonly isCut: boolean;
 }
 
@@ -42,8 +42,8 @@ const textOf = ({ content }: Message): string =>
   content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
 
 /**
- * The messages of a run, read once and then updated with what the run writes. If others write in between, the messages
- * are read again.
+ * The messages of a run, read once and then updated with the messages that the run writes. If other writers append in
+ * between, the messages are read again.
  */
 export class Conversation {
   readonly #scope: LogAccess;
@@ -63,7 +63,7 @@ export class Conversation {
     return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
   }
 
-  /** The model's last answer. Empty if there is none. */
+  /** Returns the text of the model's last answer, or an empty text if there is none. */
   async lastAnswer(fold: SessionFold): Promise<string> {
     const known = this.#known?.seq === fold.seq ? this.#known.entries.findLast(isAnswer) : undefined;
     if (known) return textOf(known.message);

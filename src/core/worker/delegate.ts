@@ -30,7 +30,7 @@ const heldAgent = ({ scope }: RunContext, ref: { readonly name: string; readonly
   );
 };
 
-/** A child acts for the same requester as its parent. */
+/** Returns the access for a child session, which acts for the same requester as its parent. */
 const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): WorkAccess => ({
   ...scope,
   actor: requestedBy,
@@ -40,8 +40,8 @@ const scopeOfRequester = ({ scope, requestedBy, from }: RunContext): WorkAccess 
 const common = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
 /**
- * The child that an earlier attempt of the call opened, or a new one. The log names a child before it receives its
- * task.
+ * Returns the child session that an earlier attempt of the call opened, or opens a new one. The parent's log names the
+ * child before the child receives its task.
  */
 const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<SessionId> => {
   const fold = await run.writer.fold();
@@ -58,7 +58,10 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
 
 type News = EventDraft<'child.waiting' | 'child.resumed' | 'child.ended'>;
 
-/** Records nothing once the call has ended, because the writer that ended the call also ends the child. */
+/**
+ * Records news about the child in the parent's log. Records nothing once the call has ended, because the writer that
+ * ended the call also ends the child.
+ */
 const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payload'>) =>
   run.writer.decide(({ runningCalls, children }) =>
     runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
@@ -78,8 +81,8 @@ const untilRest = async (run: RunContext, asked: AskedChild): Promise<RunResult<
 };
 
 /**
- * Reads the child's status again after the log says that it waits. A worker that resumes the child from then on
- * notifies the parent (`tellCaller`).
+ * Waits until the child continues. First the log records that the child waits, then the child's status is read again.
+ * A worker that resumes the child later notifies the parent (`notifyCaller`).
  */
 const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => void) | undefined): Promise<void> => {
   for await (const standing of standingsOf(run, asked)) {
@@ -90,7 +93,7 @@ const untilItGoesOn = async (run: RunContext, asked: AskedChild, leave: (() => v
   throw run.signal.reason;
 };
 
-/** Waits until the child has ended. A call that can be left does not wait for a child at rest. */
+/** Waits until the child has ended. If the call can be left, does not wait for a child that waits or is paused. */
 const endOf = async (
   run: RunContext,
   callId: string,
@@ -109,7 +112,7 @@ const endOf = async (
   }
 };
 
-/** A draining worker leaves the call to the next worker. */
+/** Waits for the end of the child. A draining worker leaves the call to the next worker. */
 const waitForEnd = async (
   run: RunContext,
   callId: string,
@@ -125,7 +128,7 @@ const waitForEnd = async (
   return await Promise.race([endOf(run, callId, asked, leave), left.promise]);
 };
 
-/** More events than any session opens with. */
+/** An upper limit for the number of events with which a session opens. */
 const openingEvents = 20;
 
 const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<BlobHash> => {
@@ -137,7 +140,7 @@ const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<Blob
   return payload.origin?.kind === 'session' ? payload.tree : emptyTree.hash;
 };
 
-/** Merges what the child changed in its initial files into the parent's files. */
+/** Merges the child's changes to its initial files into the parent's files. */
 const takeFilesOver = async (run: RunContext, callId: string, session: SessionId): Promise<void> => {
   const { children, runningCalls } = await run.writer.fold();
   const call = runningCalls[callId];
@@ -147,7 +150,7 @@ const takeFilesOver = async (run: RunContext, callId: string, session: SessionId
   await run.files.takeOver(await firstTree(run, child), treeOf(ended), { tool: call.tool, callId });
 };
 
-/** Delegates a task to a separate session. A second attempt finds the same session and waits for it. */
+/** Delegates a task to a separate session. A second attempt of the call finds the same session and waits for it. */
 export const delegate = async (
   run: RunContext,
   callId: string,

@@ -35,7 +35,10 @@ const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run'])
     run,
   }));
 
-/** Adds only inputs that are still queued. An input that joins this run loses its own. */
+/**
+ * Adds inputs to the run in progress. Adds only inputs that are still queued. An input that joins this run no longer
+ * has its own run.
+ */
 const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
   run.writer.decide((fold) => {
     const still = inputs.filter((input) => fold.queue.some((each) => each.run === input.run));
@@ -45,8 +48,8 @@ const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
 const maxOutputRepairs = 2;
 
 /**
- * Ends the run if the answer fits the agent's output schema. Otherwise asks the model to correct it, and returns
- * undefined.
+ * Ends the run if the answer fits the agent's output schema. Otherwise asks the model to correct the answer, and
+ * returns undefined.
  */
 const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd | undefined> => {
   const text = await run.conversation.lastAnswer(await run.writer.fold());
@@ -70,7 +73,7 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd |
   return undefined;
 };
 
-/** Returns undefined if the run did not end here. */
+/** Executes the steps of a run. Returns how the run ended, or undefined if it did not end here. */
 const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
@@ -118,8 +121,8 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
 };
 
 /**
- * Continues a claimed run until it ends, waits or is paused. Every step is derived from the log alone, so other workers
- * may have done the earlier ones.
+ * Continues a claimed run until it ends, waits or is paused. Every step is derived from the log alone, so other
+ * workers may have executed the earlier steps.
  */
 export const driveRun = (run: RunContext, model: Model): Promise<void> =>
   inRunSpan(run, model, async (span) => {

@@ -17,7 +17,9 @@ export const retried = (run: RunContext, { tool, callId }: ReadyCall, attempt: n
   run: run.run,
 });
 
-/** A tool whose secrets are missing fails without running. */
+/**
+ * Opens the context of a call. If a secret that the tool needs is missing, the call fails without running the tool.
+ */
 export const openScope = async (
   run: RunContext,
   fold: SessionFold,
@@ -52,7 +54,7 @@ export const executeCall = async (
     runTool(run.scope.clock, call, (each) => own.context(each), attempt, again),
   );
   own.end();
-  // A worker that lost the session must not record what it saw.
+  // A worker that has lost the session must not record an outcome.
   signal.throwIfAborted();
   if (!end) return;
   const durationMs = Math.round((run.scope.clock.elapsed() - startedAt) * 1000) / 1000;

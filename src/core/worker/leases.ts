@@ -8,7 +8,7 @@ export interface Held {
   readonly key: SessionKey;
   /** Aborted when the worker has lost the session, or may have lost it. */
   readonly lost: AbortController;
-  /** When the last successful renewal was sent. The lease lasts for at least `leaseMs` from then. */
+  /** When the last successful renewal was sent. The lease is valid for at least `leaseMs` from then. */
   renewedAt: number;
 }
 
@@ -40,7 +40,7 @@ export class Leases {
     return held;
   }
 
-  /** Returns false if the session was claimed again meanwhile. */
+  /** Removes a session. Returns false if the session was claimed again meanwhile. */
   drop({ key, lost }: Held): boolean {
     const isNewest = this.#held.get(sessionKeyName(key))?.lost === lost;
     if (isNewest) this.#held.delete(sessionKeyName(key));
@@ -48,7 +48,8 @@ export class Leases {
   }
 
   /**
-   * Sends a heartbeat, and gives up sessions that the worker no longer holds. Returns false if the heartbeat failed.
+   * Sends a heartbeat, and aborts the work on sessions that the worker no longer holds. Returns false if the heartbeat
+   * failed.
    */
   beat(): Promise<boolean> {
     const beat = this.#giveSign().finally(() => this.#beats.delete(beat));
@@ -61,7 +62,7 @@ export class Leases {
     await Promise.all(this.#beats);
   }
 
-  /** Gives up sessions whose heartbeats have failed for so long that another worker may claim them soon. */
+  /** Aborts the work on sessions whose heartbeats have failed for so long that another worker may claim them soon. */
   letGoOfDoubtful(): void {
     const doubtful = this.#options.clock.elapsed() - (this.#options.leaseMs * 2) / 3;
     for (const held of this.#held.values()) {

@@ -55,7 +55,7 @@ test("[RUN1] the first concurrent calls begin in the append that stores the mode
   ]);
 });
 
-test('[RUN1, APPR1] no call begins until all of them are known to need no approval', async () => {
+test('[RUN1, APPR1] calls begin in the append of the answer only if every call of the answer may run without approval', async () => {
   expect(await appendsOf(called('careful'))).toEqual([[...answer, 'tool.called'], end, ['model.called']]);
   expect((await appendsOf(called('look'), called('careful', 2)))[0]).toEqual(answer);
   expect((await appendsOf(called('look'), called('look', 'one')))[0]).toEqual(answer);

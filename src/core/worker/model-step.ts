@@ -31,7 +31,7 @@ import { inChatSpan } from './run-spans.ts';
 import { untilAborted } from './run-tool.ts';
 import type { WorkAccess } from './work-access.ts';
 
-/** How a request to the model ended, as far as the run is concerned. */
+/** The outcome of a request to the model, from the run's point of view. */
 export type Asked =
   | { readonly ended: 'goes-on' }
   | { readonly ended: 'waits' }
@@ -43,10 +43,10 @@ const compactAt = 0.8;
 const keptTurns = 4;
 const maxFailures = 5;
 const maxBackoffMs = 60_000;
-/** A wait of this length or more is recorded, and the worker releases the session meanwhile. */
+/** The minimum length of a wait that is recorded. During such a wait the worker releases the session. */
 const longWaitMs = 5000;
 
-/** Always sets a limit, so that the reserved budget covers the answer. */
+/** The settings of a request. Always includes a limit for the answer, so that the reserved budget covers it. */
 const settingsOf = ({ agent: { settings } }: RunContext) => ({
   ...settings,
   maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
@@ -73,7 +73,7 @@ const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
 const instructionsFor = (run: RunContext): string =>
   [run.agent.instructions, whoAsked(run)].filter(Boolean).join('\n\n');
 
-/** If the summarizer of the agent fails, the built-in one is used, which needs no model. */
+/** Compacts older turns. If the agent's summarizer fails, uses the built-in one, which needs no model. */
 const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number): Promise<void> => {
   for (const summarize of agent.summarize ? [agent.summarize, undefined] : [undefined]) {
     try {
@@ -87,7 +87,7 @@ const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number):
   }
 };
 
-/** The context, after compacting older turns that have grown too long or no longer fit. */
+/** Returns the context, after compacting older turns that are too long or no longer fit. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
   const room = model.contextTokens - settingsOf(run).maxOutputTokens;
   const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run) };
@@ -119,14 +119,17 @@ const called = (run: RunContext, model: Model, fold: SessionFold, context: Conte
   };
 };
 
-/** Assumes that nothing of the request is cached, and that the answer takes all the tokens it may. */
+/**
+ * Returns the budget to reserve for a request. Assumes that nothing of the request is cached, and that the answer has
+ * the maximum length.
+ */
 const reserveFor = ({ name, price }: Model, { tokens }: Context, outputTokens: number): Reserve => ({
   model: name,
   tokens: tokens + outputTokens,
   usd: price ? (tokens * Math.max(price.input, price.cacheWrite ?? 0) + outputTokens * price.output) / 1e6 : undefined,
 });
 
-/** Records that the run waits, unless a budget that was set meanwhile suffices. */
+/** Records that the run waits for its budget, unless the budget was raised meanwhile and is now enough. */
 const waitForBudget = async (run: RunContext, reserve: Reserve): Promise<Asked> => {
   const written = await run.writer.decide((fold) => {
     const reason = budgetProblem(fold, reserve, run.scope.clock.now());
@@ -217,7 +220,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   return keepAnswer(run, answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt)), answer);
 };
 
-/** Appends the answer together with the calls that may begin at once. */
+/** Appends the answer together with the calls that may begin immediately. */
 const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
   const ended = finished(answer);
   const fold = await run.writer.fold();

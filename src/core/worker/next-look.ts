@@ -3,21 +3,21 @@ import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 /** How often to check whether the other worker processes on this machine are alive. This does not use the store. */
 const neighbourMs = 100;
 /**
- * A lone worker has at most this many empty looks between two finds, because its own writes are hints too. More of them
- * mean that other workers take the work.
+ * The maximum number of polls without a result that a lone worker makes between two results, because its own writes
+ * are hints too. More such polls mean that other workers claim the work.
  */
 const emptyLooksAlone = 6;
 const longestDeafMs = 50;
 
-/** Decides when a worker looks for work again. */
+/** Decides when a worker polls for work again. */
 export class NextLook {
   readonly #clock: Timekeeper;
   /** Timers for work that is due later. */
   readonly #alarms = new Set<CancelTimer>();
-  /** The number of empty looks since the last find. */
+  /** The number of polls without a result since the last poll that found work. */
   #emptyLooks = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** Whether a hint has already scheduled the next look. */
+  /** Whether a hint has already scheduled the next poll. */
   #isHeard = false;
   #isWoken = false;
   #endRest: (() => void) | undefined;
@@ -26,7 +26,7 @@ export class NextLook {
     this.#clock = clock;
   }
 
-  /** Requests a look now. A request that comes before `rest` counts too. */
+  /** Requests a poll now. A request before `rest` is not lost. */
   wake(): void {
     this.#isWoken = true;
     this.#endRest?.();
@@ -41,8 +41,8 @@ export class NextLook {
   }
 
   /**
-   * Every hint reaches all workers. A worker that repeatedly found nothing has faster ones beside it, so it ignores
-   * hints for a while.
+   * Handles a hint. Every hint reaches all workers. If this worker repeatedly found no work, other workers are faster,
+   * so it ignores hints for a while.
    */
   hear(): void {
     if (this.#isHeard) return;
@@ -56,7 +56,7 @@ export class NextLook {
     this.wakeIn(waitMs);
   }
 
-  /** Begins a look. Later hints may concern work that this look misses. Returns the time. */
+  /** Begins a poll. Hints that arrive later may concern work that this poll misses. Returns the current time. */
   begin(): number {
     this.#isHeard = false;
     return this.#clock.elapsed();
@@ -67,7 +67,7 @@ export class NextLook {
     this.#emptyLooks = hasFound ? 0 : this.#emptyLooks + 1;
   }
 
-  /** Waits until woken, for at most `forMs`, or until a neighbour has died. */
+  /** Waits until `wake` is called, until `forMs` is over, or until a neighbouring worker has died. */
   async rest(forMs: number, isNeighbourGone: () => boolean): Promise<void> {
     const woken = new AbortController();
     this.#endRest = () => woken.abort();

@@ -4,8 +4,8 @@ import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionFold } from '../session/fold.ts';
 
 /**
- * Resumes the session that waits for this one. Runs after the log of the child has the news, and before the child is
- * released. After a crash, the next worker that serves the child repeats it.
+ * Resumes the parent session that waits for this child. Runs after the news is in the child's log, and before the
+ * child is released. After a crash, the next worker that serves the child repeats it.
  */
 export const notifyCaller = async (scope: WriteAccess, { calledBy, session }: SessionFold): Promise<void> => {
   if (!calledBy) return;

@@ -9,7 +9,7 @@ import type { ApprovalState } from '../session/runs/run-fold.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
-/** The next action for a call: run it, end it at once, or ask a person. */
+/** The next action for a call: run it, end it immediately, or ask a person. */
 export type Plan =
   | { readonly do: 'run'; readonly call: ReadyCall }
   | { readonly do: 'end'; readonly end: CallEnd; readonly also?: EventDraft }
@@ -55,7 +55,10 @@ const expiry = ({ run }: RunContext, { turn }: SessionFold, { id }: ApprovalStat
   run,
 });
 
-/** An approval is valid only for the input that was shown. */
+/**
+ * Returns the plan for a call that needs an approval. An approval is valid only for the input that was shown to the
+ * person.
+ */
 const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Promise<Plan | undefined> => {
   const { tool, callId, input } = call;
   const wanted = inputHash(fold.inputKey, input);

@@ -27,8 +27,8 @@ const outcomeOf = (output: unknown, redactor: Redactor): { exitCode: number | nu
 };
 
 /**
- * Runs the agent's `prepare` command, which recreates what snapshots leave out. The log records the outcome, and the
- * run continues in any case.
+ * Runs the agent's `prepare` command, which recreates files that snapshots leave out. The log records the outcome, and
+ * the run continues in any case.
  */
 const prepareWorktree = async (
   { scope, writer, run, signal }: Preparing,
@@ -79,7 +79,7 @@ const prepareWorktree = async (
   await writer.record(draft);
 };
 
-/** The preparation that RunFiles calls. Undefined if the agent has no `prepare` command. */
+/** Returns the preparation that RunFiles calls. Returns undefined if the agent has no `prepare` command. */
 export const preparing = (preparation: Preparing, { name, prepare }: Agent): Preparation | undefined =>
   prepare && {
     newCause: () => ({ tool: prepare.shell.name, callId: newId('call', preparation.scope.clock.now()) }),

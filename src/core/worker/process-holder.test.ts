@@ -7,7 +7,7 @@ import { identityOf, statOf } from '../host/process-identity.ts';
 import { isGone, isNear, processHolder } from './process-holder.ts';
 
 test.skipIf(!existsSync('/proc/self/ns/pid'))(
-  '[RUN19] a dead worker is detected here, and no process of another system or container is mistaken for it (needs /proc)',
+  '[RUN19] a dead worker is detected on its own system and container, but not from another (needs /proc)',
   async () => {
     const own = await processHolder('worker_1', '/nowhere');
     const dead = { ...own, process: spawnSync(process.execPath, ['--version']).pid };
@@ -24,7 +24,7 @@ test.skipIf(!existsSync('/proc/self/ns/pid'))(
 );
 
 test.skipIf(!existsSync('/proc/self/stat'))(
-  '[RUN19] a dead worker that its parent has not reaped counts as gone (needs /proc)',
+  '[RUN19] a dead worker that its parent has not reaped is treated as dead (needs /proc)',
   async () => {
     const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60']);
     onTestFinished(() => void parent.kill());

@@ -20,7 +20,7 @@ export const processHolder = async (worker: string, data: string): Promise<Holde
   return { worker, machine: numberSpace() || (await thisMachine(data)), process: pid, processStart: start };
 };
 
-/** Whether the holder is known to be dead. Only the machine it ran on can tell. */
+/** Whether the holder is known to be dead. Only a process on the same machine can detect this. */
 export const isGone = (holder: Holder, here: string): boolean =>
   holder.machine === here && !isRunning({ pid: holder.process, start: holder.processStart });
 

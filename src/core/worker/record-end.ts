@@ -17,7 +17,10 @@ const maxChars = 24_000;
 const headChars = 12_000;
 const tailChars = 6000;
 
-/** The output of a call as the model receives it. A large output is cut to its head and tail, with a recall key that names its event. */
+/**
+ * Returns the output of a call as the model receives it. A large output is cut to its beginning and its end, with a
+ * recall key that names its event.
+ */
 const shownToModel = (output: Json, seq: number): Json => {
   const text = typeof output === 'string' ? output : JSON.stringify(output);
   if (text.length <= maxChars) return output;
@@ -39,7 +42,7 @@ const resultMessage = (call: Call, end: ToldEnd, seq: number, problem?: string):
   return { type: 'message.appended', payload: { message }, actor: `tool:${call.tool}` as Actor, turn: 'current' };
 };
 
-/** Further facts about a call that ended. */
+/** Further information about a call that ended. */
 export interface About {
   readonly durationMs: number;
   readonly keeps?: Json | undefined;
@@ -56,8 +59,8 @@ interface Ended {
 }
 
 /**
- * Commits the declared change of the call and the changed files. If the declared change is invalid, commits the files
- * alone and returns the problem.
+ * Returns the commit of the call's declared change and its changed files. If the declared change is invalid, commits
+ * only the files and returns the problem.
  */
 const commitOf = (
   { tools, scope }: RunContext,
@@ -102,8 +105,8 @@ const endDrafts = (
 
 /**
  * Writes the outcome, the result message for the model, and the changes to state and files in one append. If a person
- * has already given the result, there is no message. A change that cannot be committed is reported, and the rest is
- * kept.
+ * has already answered the call, no result message is written. A change that cannot be committed is reported, and the
+ * rest is kept.
  */
 export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
   const { look } = about;

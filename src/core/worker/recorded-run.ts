@@ -45,7 +45,7 @@ const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
   });
 };
 
-/** Undefined if the events contain no input. */
+/** Extracts the recorded run from events. Returns undefined if the events contain no input. */
 export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | undefined => {
   const input = events
     .flatMap((event) => (event.type === 'message.appended' ? event.payload.message : []))
@@ -64,8 +64,8 @@ export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | unde
 };
 
 /**
- * Returns the recorded replies in order, whatever the request. After the last one, it reports the end of the recording
- * and fails.
+ * A model that returns the recorded replies in order, whatever the request. After the last reply, it reports the end
+ * of the recording and fails.
  */
 export const recordedModel = (
   { model, replies }: RecordedRun,
@@ -100,8 +100,8 @@ const notRecorded = failedEnd(
 const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and a replay asks no one.');
 
 /**
- * Tools that return the recorded outcome for the same input. Other calls run only if `live`, and only if no person has
- * to be asked.
+ * Tools that return the recorded outcome for the same input. Other calls run only if `live` is set and the call needs
+ * no person.
  */
 export const recordedTools = (
   tools: ReadonlyMap<string, Tool>,

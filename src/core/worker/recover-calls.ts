@@ -61,8 +61,8 @@ const reconcile = async ({ signal }: RunContext, { tool, value }: ReadyCall, own
 };
 
 /**
- * Settles calls whose worker died: repeats a call if that is harmless, lets the tool reconcile if it can, and otherwise
- * records an unknown outcome.
+ * Settles calls whose worker died: repeats a call if that is harmless, calls the tool's `reconcile` if it has one, and
+ * otherwise records an unknown outcome.
  */
 export const recoverCalls = async (run: RunContext, callIds: readonly string[]): Promise<void> => {
   for (const callId of callIds) await recoverOne(run, await run.writer.fold(), callId);

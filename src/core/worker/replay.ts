@@ -37,12 +37,14 @@ export interface ReplayOptions {
   readonly agent?: Agent | undefined;
   /** A model to ask instead of using the recorded answers. */
   readonly model?: unknown;
-  /** Whether to run calls that have no recorded result. By default they are reported as not run. */
+  /**
+   * Whether to run calls that have no recorded result. By default such calls are not run, and the model is informed.
+   */
   readonly live?: boolean | undefined;
 }
 
 export interface Replay {
-  /** The fork in which the turn was played, for inspection. It is archived. */
+  /** The fork in which the turn was replayed, for inspection. It is archived. */
   readonly session: SessionId;
   readonly departures: readonly Departure[];
   /** Set if the recording ends before the run does: the run was cancelled there, or is still in progress. */
@@ -50,8 +52,8 @@ export interface Replay {
 }
 
 /**
- * The events of the turn's own run. The turn also contains inputs that arrived meanwhile, and the ends of runs that
- * were cancelled before they began.
+ * Returns the events of the turn's own run. The turn also contains inputs that arrived meanwhile, and the ends of runs
+ * that were cancelled before they began.
  */
 const eventsOfTurn = async (scope: FollowAccess, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
   const head = await scope.folds.outline(key);
@@ -67,7 +69,7 @@ const eventsOfTurn = async (scope: FollowAccess, key: SessionKey, turn: number):
 interface Recording {
   readonly events: readonly SessionEvent[];
   readonly recorded: RecordedRun;
-  /** The input that the run answers. It names the requester. */
+  /** The input that the run answers. It names the member who requested the run. */
   readonly requested: QueuedInput | undefined;
 }
 
@@ -91,7 +93,7 @@ const boundAgent = async (scope: LogAccess & AgentAccess, key: SessionKey): Prom
   );
 };
 
-/** Why the recording ends early. Undefined if the run ended by itself. */
+/** Returns why the recording ends early. Returns undefined if the run ended normally. */
 const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
   const end = events.find((event) => event.type === 'run.ended');
   if (!end) return 'under-way';
@@ -99,7 +101,8 @@ const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
 };
 
 /**
- * Plays the recording in its fork, until the run ends or the recording is used up. Returns the events of the replay.
+ * Executes the recording in the fork, until the run ends or the recording is used up. Returns the events of the
+ * replay.
  */
 const play = async (
   scope: WorkAccess,
@@ -144,7 +147,7 @@ const play = async (
   return { replayed: replayed.filter((event) => event.run === run), isOver: over.signal.aborted };
 };
 
-/** Closes and archives the fork, so that no worker continues it and it can still be inspected. */
+/** Closes and archives the fork, so that no worker continues the fork, but it can still be inspected. */
 const putAway = async (scope: WriteAccess & FollowAccess, fork: SessionKey): Promise<void> => {
   await cancelRun(scope, fork);
   await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'the replay is over' });
@@ -152,8 +155,8 @@ const putAway = async (scope: WriteAccess & FollowAccess, fork: SessionKey): Pro
 };
 
 /**
- * Plays a turn again on a fork, with the recorded answers and results or with another model or agent. Reports where it
- * departs from the recording.
+ * Plays a turn again on a fork, with the recorded answers and results or with another model or agent. Reports where
+ * the replay differs from the recording.
  */
 export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: ReplayOptions): Promise<Replay> => {
   const options = parseInput('the replay', Options, input);

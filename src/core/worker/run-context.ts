@@ -8,7 +8,7 @@ import type { RunFiles } from '../session-files/run-files.ts';
 import type { Conversation } from './conversation.ts';
 import type { WorkAccess } from './work-access.ts';
 
-/** A run in progress, as each of its steps receives it. */
+/** A run in progress. Each step of the run receives it. */
 export interface RunContext {
   readonly scope: WorkAccess;
   readonly writer: RunWriter;
@@ -20,14 +20,14 @@ export interface RunContext {
   readonly agent: Agent;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly files: RunFiles;
-  /** Aborted when this worker loses the session or stops. */
+  /** Aborts when this worker loses the session or stops. */
   readonly signal: AbortSignal;
-  /** Whether the worker is ending, so that no further step begins. */
+  /** Whether the worker is stopping, so that no further step may begin. */
   isEnding(): boolean;
   preview(written: Written): void;
   /**
-   * Registers that a call waits for another session, so that this worker serves that one too. The worker calls `leave`
-   * when it ends.
+   * Registers that a call waits for another session, so that this worker executes that session too. The worker calls
+   * `leave` when it stops.
    */
   waitFor(session: SessionId, leave?: () => void): Disposable;
 }

@@ -28,7 +28,7 @@ export const inRunSpan = <T>(run: Run, model: Model, work: (span: OpenSpan) => P
   return run.scope.spans.span({ name: `invoke_agent ${run.agent.name}`, kind: 'internal', attributes }, work);
 };
 
-/** `kindOf` returns the kind of a failure. */
+/** Runs a model request in a span. `kindOf` returns the kind of a failure. */
 export const inChatSpan = (
   run: Run,
   model: Model,

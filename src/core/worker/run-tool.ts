@@ -18,7 +18,7 @@ const lastOf = async (output: unknown): Promise<unknown> => {
   return last;
 };
 
-/** Settles when the signal aborts, even if the tool or model ignores the signal. */
+/** Settles with the work, or when the signal aborts, even if the tool or model ignores the signal. */
 export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);
@@ -27,7 +27,10 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 
-/** The abort reason of a call that is left while its child rests. The call continues when the child does. */
+/**
+ * The abort reason of a call that its worker leaves because its child waits. The call runs again when the child
+ * continues.
+ */
 export const waitsForChild = Symbol('waits for its child');
 
 const runOnce = async (clock: Timekeeper, call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
@@ -52,7 +55,7 @@ const mayRunAgain = ({ tool }: ReadyCall, end: CallEnd, attempt: number): boolea
 
 /**
  * Runs a call, and retries it if the tool allows that. Each retry is recorded before it begins. Returns undefined if
- * the call was left.
+ * the worker left the call because its child waits.
  */
 export const runTool = async (
   clock: Timekeeper,

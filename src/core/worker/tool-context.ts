@@ -49,7 +49,7 @@ export class CallScope {
     this.#shown.end();
   }
 
-  /** Only a call that may run again can be left. */
+  /** The function that leaves a call while its child waits. Only a call that may run again can be left. */
   get #leave(): (() => void) | undefined {
     return this.#call.tool.effects === 'once' ? undefined : () => this.#leaving.abort(waitsForChild);
   }

@@ -30,22 +30,22 @@ const fenceMs = 50;
 export interface Hold {
   readonly scope: WorkAccess;
   readonly key: SessionKey;
-  /** Aborted when the worker loses the session or stops. */
+  /** Aborts when the worker loses the session or stops. */
   readonly signal: AbortSignal;
-  /** Whether the worker is ending, so that no further step begins. */
+  /** Whether the worker is stopping, so that no further step may begin. */
   isEnding(): boolean;
   /** Asks the queue whether the worker still holds the session. */
   isStillHeld(): Promise<boolean>;
   /**
-   * Registers that a call waits for another session, so that this worker serves that one too. The worker calls `leave`
-   * when it ends.
+   * Registers that a call waits for another session, so that this worker executes that session too. The worker calls
+   * `leave` when it stops.
    */
   waitFor(session: SessionId, leave?: () => void): Disposable;
 }
 
-/** How a worker gives a session back. */
+/** How a worker releases a session. */
 export type Left =
-  /** All work is done up to `doneTo`. The next is due in `inMs`, if any. */
+  /** All work up to the seq `doneTo` is done. The session is due again in `inMs`, if set. */
   | { readonly doneTo: number; readonly inMs: number | undefined; readonly hasFiles: boolean }
   | { readonly doneTo?: undefined; readonly lacksAgent?: boolean };
 
@@ -62,7 +62,10 @@ const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
   ];
 };
 
-/** Records that the run waits for a worker with its agent. Undefined if the log says so already. */
+/**
+ * Returns events that record that the run waits for a worker with its agent. Returns undefined if the log already says
+ * so.
+ */
 const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
   if (work.do === 'nothing' || work.do === 'end-children' || !fold.bound) return undefined;
   const { id, isTold } =
@@ -88,7 +91,7 @@ interface Claimed extends Asked, Pick<RunContext, 'writer' | 'run' | 'agent'> {}
 
 const isStoreFailure = (error: unknown): boolean => isPerdureError(error) && /^(STORE_|RUNTIME_)/.test(error.code);
 
-/** An error that no step can handle ends the run, and is recorded as its failure. */
+/** Ends a run whose error no step can handle, and records the error as the run's failure. */
 const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: unknown): Promise<void> => {
   const code = isPerdureError(cause) ? cause.code : 'DEFECT';
   const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
@@ -119,7 +122,8 @@ const watchFence = ({ store, clock }: FollowAccess, writer: RunWriter, fenced: A
 };
 
 /**
- * Whether the run went on as far as it could, was fenced by another writer, or needs an agent that this worker lacks.
+ * The result of driving a run: it continued as far as it could, was fenced by another writer, or needs an agent that
+ * this worker lacks.
  */
 type Went = 'on' | 'fenced' | 'lacks-agent';
 
@@ -138,7 +142,7 @@ const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise
   await driveRun(context, await scope.models(agent.model));
 };
 
-/** Drives a claimed run until it ends, rests or is fenced. */
+/** Drives a claimed run until it ends, waits, is paused or is fenced. */
 const driveWatched = async (hold: Hold, claimed: Claimed): Promise<Went> => {
   const { scope } = hold;
   const fenced = new AbortController();
@@ -176,7 +180,7 @@ const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Prom
   return driveWatched(hold, { ...asked, writer, run, agent });
 };
 
-/** Does the work of a session until nothing is left or the worker ends. */
+/** Executes all work of a session until nothing is left or the worker stops. */
 export const workOnSession = async (hold: Hold): Promise<Left> => {
   const { scope, key } = hold;
   const { folds, clock, store } = scope;
@@ -198,7 +202,8 @@ export const workOnSession = async (hold: Hold): Promise<Left> => {
     }
     const went = await goOn(hold, fold, head);
     if (went === 'lacks-agent') return sayStranded(hold);
-    // A person may have ended the run, or another worker may hold the session. That worker must not be fenced in turn.
+    // The run may have been ended by a person, or claimed by another worker. If another worker holds the session now,
+    // it must not be fenced.
     if (went === 'fenced' && !(await hold.isStillHeld())) return {};
   }
 };

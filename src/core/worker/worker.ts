@@ -17,55 +17,55 @@ import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 
 export interface Worker {
   /**
-   * Starts working, until it is stopped. Fails with RUNTIME_CLOSED if the worker was stopped or drained: create a new
-   * one.
+   * Starts to execute runs, until the worker is stopped. Fails with RUNTIME_CLOSED if the worker was already stopped
+   * or drained. In that case create a new worker.
    */
   start(): Promise<void>;
   /**
-   * Works until there is nothing left to do, then returns. It can be called again, until the worker is stopped. If the
-   * worker is already working, this waits for the end of that work.
+   * Executes runs until no work is left, then returns. It can be called repeatedly, until the worker is stopped. If
+   * the worker is already running, this waits until that work is done.
    */
   runUntilIdle(): Promise<void>;
   /** The current state of the worker. */
   state(): WorkerCondition;
-  /** Takes no new work, lets each session finish its current step within `forMs` (25 s by default), and stops. */
+  /** Claims no new work, lets each session finish its current step within `forMs` (25 s by default), and stops. */
   drain(options?: { readonly forMs?: number | undefined }): Promise<void>;
-  /** Gives up its sessions at once. Other workers continue them from the log. */
+  /** Stops immediately and releases its sessions. Other workers continue them from the log. */
   stop(): Promise<void>;
 }
 
 export interface WorkerCondition {
-  /** The number of sessions that it holds. */
+  /** The number of sessions that the worker holds. */
   readonly holds: number;
   readonly concurrency: number;
   readonly agents: readonly string[];
   readonly isEnding: boolean;
 }
 
-/** The sessions that a worker serves, and the parts that it uses. */
+/** The sessions that a worker serves, and the dependencies that it uses. */
 export interface WorkerField {
   /** The only workspace to serve. Absent means all workspaces. */
   readonly workspace?: WorkspaceId | undefined;
   readonly queue: Queue;
   readonly clock: Timekeeper;
-  /** The agents that it has, as `name@version`. */
+  /** The agents that the worker can execute, as `name@version`. */
   readonly agents: readonly string[];
   readonly data: string;
-  /** Aborted when the runtime closes. */
+  /** Aborts when the runtime closes. */
   readonly closing: AbortSignal;
   readonly atWork: RunningServices;
-  /** Whether an idle worker keeps the process alive. A busy one always does. */
+  /** Whether an idle worker keeps the process alive. A busy worker always does. */
   readonly keepsAlive: boolean;
   scopeOf(workspace: WorkspaceId): WorkAccess;
   onWarning(problem: unknown): void;
-  /** It begins to work. */
+  /** Called when the worker begins to work. */
   onBegin?(worker: RunWorker): void;
 }
 
 /** The delay after a failure. */
 const restMs = 1000;
 const defaultDrainMs = 25_000;
-/** The maximum number of sessions per sweep whose agent it lacks. */
+/** The maximum number of stranded sessions that one sweep claims. */
 const strandedCount = 20;
 
 const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped');
@@ -74,15 +74,17 @@ const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped
 interface Wait {
   readonly caller: SessionKey;
   readonly session: SessionId;
-  /** Ends the wait. Undefined if the call must not run again. */
+  /** Makes the call stop waiting. Undefined if the call must not run again. */
   readonly leave: (() => void) | undefined;
 }
 
-/** Executes the runs of one workspace or of all. Any number of workers, in any number of processes, share the work. */
+/**
+ * Executes the runs of one workspace or of all. Any number of workers in any number of processes can share the work.
+ */
 export class RunWorker implements Worker {
   readonly #field: WorkerField;
   readonly #options: z.infer<typeof Options>;
-  /** Set when its work begins. */
+  /** Set when the worker begins to work. */
   #holder!: Holder;
   #place!: string;
   /** Aborts the work in progress. */
@@ -90,20 +92,20 @@ export class RunWorker implements Worker {
   #isDraining = false;
   #isStopped = false;
   readonly #leases: Leases;
-  /** The work in progress on each session, until the session is given back. */
+  /** The work in progress on each session, until the session is released. */
   readonly #busy = new Map<string, Promise<void>>();
-  /** The sessions that this worker's calls wait for. A waiting caller does not count towards the concurrency. */
+  /** The sessions that this worker's calls wait for. A waiting caller uses none of the concurrency. */
   readonly #waits = new Set<Wait>();
-  /** Other workers on this machine. If the process of one dies, its sessions are claimed at once. */
+  /** Other workers on this machine. If the process of one of them dies, its sessions are claimed immediately. */
   #neighbours: readonly Holder[] = [];
   readonly #nextLook: NextLook;
   #resting = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
-  /** Set while it works. */
+  /** Set while the worker is running. */
   #loop: Promise<void> | undefined;
   /** Resolved once `#holder` is set. */
   #begun = Promise.withResolvers<void>();
-  /** Cancels the timer that keeps the process alive. Undefined while none does. */
+  /** Cancels the timer that keeps the process alive. Undefined while there is no such timer. */
   #letProcessEnd: CancelTimer | undefined;
 
   constructor(field: WorkerField, options: WorkerOptions = {}) {
@@ -134,12 +136,12 @@ export class RunWorker implements Worker {
     return { holds: this.#busy.size, concurrency, agents: this.#field.agents, isEnding: this.#isEnding() };
   }
 
-  /** Whether it works on sessions of every workspace. */
+  /** Whether the worker serves the sessions of every workspace. */
   get servesAll(): boolean {
     return this.#field.workspace === undefined && this.#options.session === undefined;
   }
 
-  /** Whether it takes on the session. */
+  /** Whether the worker serves this session. */
   serves({ workspace, session }: SessionKey): boolean {
     const { workspace: own = workspace } = this.#field;
     const { session: only = session } = this.#options;
@@ -150,7 +152,7 @@ export class RunWorker implements Worker {
     this.#isDraining = true;
     this.#nextLook.wake();
     for (const { leave } of this.#waits) leave?.();
-    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // so that other workers know
+    if (this.#holder && !this.#stopping.signal.aborted) void this.#leases.beat(); // reports the draining
     const late = this.#field.clock.sleep(forMs, { signal: this.#stopping.signal });
     await Promise.race([Promise.all(this.#busy.values()), late]);
     await this.stop();
@@ -183,7 +185,7 @@ export class RunWorker implements Worker {
     this.#place = await thisMachine(data);
     this.#holder = await processHolder(newId('run').replace('run_', 'worker_'), data);
     this.#begun.resolve();
-    // Looks again at sessions that were left to a worker with their files, in case that worker did not claim them.
+    // Polls again for sessions that were left to a worker with their files, in case that worker did not claim them.
     const lookAgain = () => clock.after(preferMs + 10, () => this.#nextLook.wake());
     let cancelSecondLook = lookAgain();
     const unwatch = queue.watchWork(workspace, () => {
@@ -273,8 +275,8 @@ export class RunWorker implements Worker {
   }
 
   /**
-   * Claims a session that a caller waits for, before all others and regardless of the limits. Otherwise waiting callers
-   * could take up all capacity.
+   * Claims a session that a call of this worker waits for, before all other sessions and regardless of the limits.
+   * Otherwise waiting callers could take up all capacity.
    */
   async #takeOnAwaited(waits: readonly Wait[]): Promise<void> {
     const { workspace } = waits[0]!.caller;
@@ -300,7 +302,7 @@ export class RunWorker implements Worker {
     });
   }
 
-  /** Claims sessions whose agent no worker has, and records in them that they wait for one. */
+  /** Claims sessions whose agent no worker has, and records in their logs that they wait for such a worker. */
   async #sweep(strandedMs: number, sessions: readonly SessionId[] | undefined): Promise<number> {
     this.#sweptAt = this.#field.clock.elapsed();
     const { taken } = await this.#claim({ count: strandedCount, sessions, strandedMs });
@@ -308,7 +310,10 @@ export class RunWorker implements Worker {
     return taken.length;
   }
 
-  /** The one session that this worker serves, and the sessions of its subagents. */
+  /**
+   * The ids of the one session that this worker serves and of its subagents' sessions. Undefined if the worker is not
+   * limited to one session.
+   */
   async #only(): Promise<readonly SessionId[] | undefined> {
     const { session: only } = this.#options;
     const { workspace, scopeOf } = this.#field;
@@ -327,7 +332,7 @@ export class RunWorker implements Worker {
     const held = this.#leases.take({ workspace, session }, claimedAt);
     const name = sessionKeyName(held.key);
     const isOurs = work.agent === '' || this.#field.agents.includes(work.agent);
-    // The session may have been given back while the answer of the store is still pending.
+    // The session may have been released while the response of the store is still pending.
     const before = this.#busy.get(name) ?? Promise.resolve();
     const done = before
       .then(() => this.#serve(held, isOurs))
@@ -340,7 +345,7 @@ export class RunWorker implements Worker {
     this.#keepAlive();
   }
 
-  /** Never rejects. Problems become warnings, and the session is given back. */
+  /** Executes a session. Never rejects. Problems become warnings, and the session is released. */
   async #serve({ key, lost }: Held, isOurs: boolean): Promise<void> {
     const scope = this.#field.scopeOf(key.workspace);
     const signal = AbortSignal.any([lost.signal, this.#stopping.signal]);
@@ -368,7 +373,10 @@ export class RunWorker implements Worker {
     return { [Symbol.dispose]: () => void this.#waits.delete(wait) };
   }
 
-  /** Retries while the store is unreachable, because no other worker can claim the session before its lease expires. */
+  /**
+   * Releases a session. Retries while the store is unreachable, because no other worker can claim the session before
+   * its lease expires.
+   */
   async #giveBack(key: SessionKey, left: Left, inMs?: number): Promise<void> {
     const { queue, clock, onWarning } = this.#field;
     const { worker } = this.#holder;
@@ -391,7 +399,7 @@ export class RunWorker implements Worker {
     if (inMs !== undefined) this.#restFor(inMs);
   }
 
-  /** The worker is not idle, because a session that failed is due again soon. */
+  /** Pauses after a failure. The worker is not idle, because the failed session is due again soon. */
   #restFor(ms: number): void {
     this.#resting++;
     this.#field.clock.after(ms, () => this.#resting--);

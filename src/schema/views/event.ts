@@ -12,7 +12,7 @@ const viewOf = (type: EventType) =>
 
 const [first, ...others] = (Object.keys(eventDefinitions) as EventType[]).map(viewOf);
 
-/** An event as readers see it: newest version, typed payload. */
+/** An event as readers see it, with a typed payload in the newest version of its type. */
 export const EventView = z.discriminatedUnion('type', [first!, ...others]).meta({ id: 'Event' });
 export const EventPage = z.strictObject({
   events: z.array(EventView),

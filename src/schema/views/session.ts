@@ -49,7 +49,7 @@ export const CommitView = eventDefinitions['state.committed'].payload
   })
   .meta({ id: 'Commit' });
 export const CommitsView = z.strictObject({ commits: z.array(CommitView) });
-/** Absent when nothing changed. */
+/** A commit, absent when nothing changed. */
 export const MaybeCommitView = z.strictObject({ commit: CommitView.optional() });
 
 export const CallView = z
@@ -126,7 +126,7 @@ export const VerificationView = z.discriminatedUnion('ok', [
 export const RunView = z.strictObject({ run: RunId, session: SessionId }).meta({ id: 'Run' });
 
 const ofRun = { run: RunId, usage: Usage };
-/** Also of one that waits for its turn. */
+/** A run that is in progress, or that is queued. */
 const RunningView = z.strictObject({ ...ofRun, status: z.literal('running') }).meta({ id: 'RunUnderWay' });
 const WaitingView = z
   .strictObject({
@@ -164,7 +164,7 @@ export const ChangedFileView = z.strictObject({
   change: z.enum(['created', 'modified', 'deleted', 'renamed']),
   from: z.string().optional(),
 });
-/** Empty when nothing changed. */
+/** The result of a revert. Empty when nothing changed. */
 export const ReversalView = z.strictObject({
   commit: CommitView.optional(),
   files: z.array(ChangedFileView).optional(),

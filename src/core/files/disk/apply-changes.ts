@@ -16,7 +16,7 @@ export class ChangeApplier {
   readonly #root: string;
   readonly #scanned: ScannedFolder;
   readonly #staging: Staging;
-  /** The final modes of folders that are new, that change, or that were made writable for the work. */
+  /** The final modes of folders that are created, that change, or that were temporarily made writable. */
   readonly #modes = new Map<string, number>();
   readonly #touched = new Set<string>();
 
@@ -26,7 +26,7 @@ export class ChangeApplier {
     this.#staging = staging;
   }
 
-  /** All content must already be staged on disk. Each file is replaced atomically. */
+  /** Applies the changes. All content must already be staged on disk. Each file is replaced atomically. */
   async apply(changes: readonly FileChange[]): Promise<void> {
     for (const change of changes.toReversed()) if (change.change === 'deleted') this.#delete(change);
     for (const change of changes) if (isPlaced(change)) this.#place(change);
@@ -36,7 +36,7 @@ export class ChangeApplier {
   #delete({ path, before }: Extract<FileChange, { change: 'deleted' }>): void {
     this.#inFolderOf(path, (folder, name) => {
       if (before.kind === 'folder') {
-        // A folder that still holds left-out files stays.
+        // A folder that still contains left-out files is not removed.
         if (removeEmpty(folder.at(name))) this.#forget(path);
         return;
       }
@@ -58,7 +58,10 @@ export class ChangeApplier {
     });
   }
 
-  /** Content written after the scan is in no snapshot and must not be lost. */
+  /**
+   * Fails if a path changed since the scan. Content that was written after the scan is in no snapshot and must not be
+   * lost.
+   */
   #assertAsScanned(at: string, path: string): void {
     const stats = lstatSync(at, { throwIfNoEntry: false });
     let scanned: Scanned = this.#scanned;
@@ -85,8 +88,8 @@ export class ChangeApplier {
   }
 
   /**
-   * Sets the modes deepest first, because a folder's final mode may lock its owner out. Syncs folders, so that renames
-   * survive a power loss.
+   * Sets the modes of folders, deepest first, because the final mode of a folder may deny access even to its owner.
+   * Syncs folders, so that renames survive a power loss.
    */
   async #finishFolders(): Promise<void> {
     const deepestFirst = [...this.#modes].sort(([a], [b]) => (a < b ? 1 : -1));

@@ -15,7 +15,7 @@ export class Aside {
     this.#above = above;
   }
 
-  /** Undefined until something was moved. */
+  /** The folder that paths were moved to. Undefined if no path was moved. */
   get folder(): string | undefined {
     return this.#folder;
   }

@@ -57,7 +57,7 @@ const write = async (folder: string, key: SessionKey): Promise<boolean> => {
     if (!(await lstat(own)).isDirectory()) throw noFolder(own);
     return await createWhole(fileIn(folder), `${JSON.stringify({ workspace, session })}\n`);
   } catch (error) {
-    // A session that was released at the same time removed the empty folder.
+    // A release of another session at the same time removed the empty folder.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return write(folder, key);
     throw error;
   }
@@ -90,7 +90,7 @@ export const refuseBoundBelow = async (folder: string, isAtWork: IsAtWork): Prom
 
 /**
  * Binds a folder to a session. Fails if another session works there or in a parent folder. `isAtWork` returns whether
- * the other session still needs its folder, or undefined if this store does not know that session.
+ * the other session still needs its folder, or undefined if that session is not in this store.
  */
 export const bindFolder = async (folder: string, key: SessionKey, isAtWork: IsAtWork): Promise<void> => {
   for (const each of parentsOf(folder)) {

@@ -8,11 +8,14 @@ import { PerdureError } from '../../../schema/error.ts';
 const run = promisify(execFile);
 
 const maxCloneMs = 30 * 60 * 1000;
-/** Below the size limit of files in a snapshot, so that a snapshot includes the whole history. */
+/**
+ * The maximum size of a pack file. It is below the size limit of files in a snapshot, so that a snapshot includes the
+ * whole history.
+ */
 const maxPackBytes = 24 * 1024 * 1024;
 const passedOn = /^(PATH|HOME|USER|LANG|LC_.*|TMPDIR|SSH_.*|XDG_.*|https?_proxy|no_proxy|GIT_SSL_.*)$/i;
 
-/** Disables password prompts and protocols that run commands. */
+/** The environment of git. It disables password prompts and protocols that run commands. */
 const environment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => passedOn.test(name))),
   GIT_TERMINAL_PROMPT: '0',
@@ -43,7 +46,7 @@ const hasLargePack = async (folder: string): Promise<boolean> => {
   return sizes.some((size) => size > maxPackBytes);
 };
 
-/** Makes an independent clone, which shares no objects with its source and holds no password. */
+/** Creates an independent clone. It shares no objects with its source and contains no password. */
 export const cloneRepository = async (
   given: string,
   ref: string | undefined,

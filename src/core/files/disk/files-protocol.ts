@@ -28,7 +28,7 @@ export interface RestoredWorktree extends Omit<Restored, 'changes'> {
   readonly changed: number;
 }
 
-/** The tasks of the thread. */
+/** The tasks that the files thread can execute. */
 export interface FileTasks {
   snapshot(options: WorktreeOptions & Cached): SnapshotWithChanges;
   restore(options: RestoreOptions & Cached): RestoredWorktree;
@@ -42,15 +42,15 @@ export type ResultOf<Name extends TaskName> = ReturnType<FileTasks[Name]>;
 
 export type Settled = { readonly value: unknown } | { readonly error: ErrorData };
 
-/** A task, the store's answer to a request of the thread, or the request to end. */
+/** A message to the thread: a task, the store's answer to a request of the thread, or the request to end. */
 export type ToFilesThread =
   | { readonly task: number; readonly name: TaskName; readonly options: unknown }
   | ({ readonly answer: number } & Settled)
   | { readonly end: true };
 
 /**
- * The end of a task, or its request to the store. Results are JSON, because parsing it blocks the receiver less than
- * cloning long lists.
+ * A message from the thread: the end of a task, or its request to the store. Results are JSON text, because parsing
+ * JSON blocks the receiver less than cloning long lists.
  */
 export type FromFilesThread =
   | { readonly task: number; readonly json: string }

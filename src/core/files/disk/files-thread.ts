@@ -1,6 +1,6 @@
 /**
- * The thread that works on worktree files, so that the main event loop is not blocked. Blobs travel to and from the
- * main thread's store.
+ * The thread that works on worktree files, so that the main event loop is not blocked. Blobs are read from and written
+ * to the store of the main thread.
  */
 import { parentPort } from 'node:worker_threads';
 import { BoundedMap } from '../../../concurrency/bounded-map.ts';
@@ -38,7 +38,7 @@ const ask = (of: number, method: keyof Blobs, argument: unknown, transfer?: read
     tell({ ask: id, of, method, argument }, transfer);
   });
 
-/** The store of a task, which lives in the main thread. Bytes are transferred, not copied. */
+/** The blobs of a task, whose store is in the main thread. Bytes are transferred, not copied. */
 const blobsOf = (task: number): Blobs => ({
   putBlobs: async (blobs) => {
     const owned = blobs.map(({ hash, bytes }): NewBlob => ({ hash, bytes: ownBytes(bytes) }));
@@ -48,11 +48,14 @@ const blobsOf = (task: number): Blobs => ({
   hasBlobs: async (hashes) => (await ask(task, 'hasBlobs', hashes)) as ReadonlySet<string>,
 });
 
-/** Copies a small buffer that may share its memory with others, because memory is transferred as a whole. */
+/**
+ * Returns bytes that own their memory. A small buffer may share its memory with other buffers, and a transfer moves
+ * that memory as a whole.
+ */
 const ownBytes = (bytes: Uint8Array): Uint8Array =>
   bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
 
-/** The scan caches of recently used worktrees. The others are only on disk. */
+/** The scan caches of recently used worktrees. The caches of other worktrees are only on disk. */
 const caches = new BoundedMap<string, StatCache>(8);
 
 const withCache = async <T>(
@@ -71,7 +74,7 @@ const saveAfterMs = 500;
 const unsaved = new Map<string, StatCache>();
 let saving: NodeJS.Timeout | undefined;
 
-/** Saves in the background. Losing the cache only makes the next snapshot slower. */
+/** Saves a cache in the background. If the cache is lost, only the next snapshot is slower. */
 const saveLater = (file: string, cache: StatCache): void => {
   unsaved.set(file, cache);
   saving ??= setTimeout(save, saveAfterMs);
@@ -84,7 +87,7 @@ const save = (): void => {
     try {
       writeStatCache(file, cache);
     } catch {
-      // The cache is optional, for example when the disk is full.
+      // Ignored, because the cache is optional. Saving fails for example when the disk is full.
     }
   }
   unsaved.clear();

@@ -23,7 +23,7 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Resolves links, also for a path that does not exist yet. Returns undefined for a dangling link, which could later
+ * Resolves all links of a path, which need not exist yet. Returns undefined for a dangling link, which could later
  * lead anywhere.
  */
 const realOf = async (path: string): Promise<string | undefined> => {

@@ -31,7 +31,10 @@ const descend = (root: string, segments: readonly string[]): number => {
   return held;
 };
 
-/** For systems without /proc, where a descriptor gives no path: checks that the path contains no link. */
+/**
+ * Opens a folder on systems without /proc, where no path leads through a descriptor. Checks that the path contains no
+ * link.
+ */
 const openChecked = (root: string, segments: readonly string[]): number => {
   const path = join(root, ...segments);
   if (realpathSync(path) !== path) {
@@ -40,7 +43,10 @@ const openChecked = (root: string, segments: readonly string[]): number => {
   return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 };
 
-/** `root` must not contain a symbolic link. A link among the segments fails with ELOOP or ENOTDIR. */
+/**
+ * Opens and holds a folder. `root` must not contain a symbolic link. A link among the segments fails with ELOOP or
+ * ENOTDIR.
+ */
 export const holdFolder = (root: string, segments: readonly string[]): HeldFolder => {
   const descriptor = hasDescriptors ? descend(root, segments) : openChecked(root, segments);
   const prefix = hasDescriptors ? `${descriptors}/${descriptor}` : join(root, ...segments);
@@ -53,7 +59,7 @@ export const holdFolder = (root: string, segments: readonly string[]): HeldFolde
   };
 };
 
-/** Like `holdFolder`, for a folder that was there before. If its path has changed, that is a conflict. */
+/** Like `holdFolder`, for a folder that was scanned before. Fails with a conflict if its path has changed. */
 export const holdUnchanged = (root: string, path: string): HeldFolder => {
   try {
     return holdFolder(root, path === '' ? [] : path.split('/'));

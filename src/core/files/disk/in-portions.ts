@@ -1,4 +1,4 @@
-/** The limits of one portion: files open at once, and bytes in memory. */
+/** The limits of one portion: the number of files open at the same time, and the bytes in memory. */
 const maxFiles = 256;
 const maxBytes = 16 * 1024 * 1024;
 

@@ -22,7 +22,7 @@ test('[FILE29] a machine keeps its id when its hostname changes, and differs fro
   expect(await isThisMachine(two, machine)).toBe(false);
 });
 
-test('[FILE29, ST9] concurrent processes get the same machine id in a private folder, and a mere check creates nothing', async () => {
+test('[FILE29, ST9] concurrent processes get the same machine id in a private folder, and isThisMachine creates nothing', async () => {
   const data = join(folder, 'data');
   expect(await isThisMachine(data, 'twin')).toBe(false);
   expect(readdirSync(folder)).toEqual([]);

@@ -39,5 +39,5 @@ export const thisMachine = (data: string): Promise<string> =>
     );
   });
 
-/** Whether an id is this machine's. Creates nothing. */
+/** Whether an id is the id of this machine. The check creates nothing. */
 export const isThisMachine = async (data: string, machine: string): Promise<boolean> => (await known(data)) === machine;

@@ -13,7 +13,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 const place = () => ({ folder, lockFile: join(folder, 'lock') });
 
-test('[FILE48] only one process locks a place, and waiting too long fails with the next step', async () => {
+test('[FILE48] only one process can lock a place, and waiting too long fails with an error that says what to do', async () => {
   const first = (await tryLock(place()))!;
   expect(await tryLock(place())).toBeUndefined();
   await expect(lockPlace(place(), 0)).rejects.toMatchObject({

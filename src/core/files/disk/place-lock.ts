@@ -9,8 +9,8 @@ const defaultPatienceMs = 60_000;
 type LockedPlace = Pick<WorktreePlace, 'lockFile' | 'folder'>;
 
 /**
- * Locks an empty SQLite file, because the system releases that lock when a process dies. Returns undefined while
- * another process has it.
+ * Locks a place by locking an empty SQLite file, because the system releases that lock when a process dies. Returns
+ * undefined while another process holds the lock.
  */
 export const tryLock = async ({ lockFile }: Pick<LockedPlace, 'lockFile'>): Promise<Disposable | undefined> => {
   const { DatabaseSync } = await import('node:sqlite');
@@ -25,7 +25,7 @@ export const tryLock = async ({ lockFile }: Pick<LockedPlace, 'lockFile'>): Prom
   }
 };
 
-/** Waits until no other process of this machine works in a place. */
+/** Waits until no other process of this machine works in a place, and locks it. */
 export const lockPlace = async (place: LockedPlace, patienceMs = defaultPatienceMs): Promise<Disposable> => {
   for (const until = performance.now() + patienceMs; ; await sleep(lookMs)) {
     const lock = await tryLock(place);

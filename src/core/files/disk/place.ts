@@ -12,28 +12,31 @@ import { asWorktreeError } from './worktree-error.ts';
 
 /** The folders and files of a session on this machine. */
 export interface WorktreePlace {
-  /** The folder for everything that the runtime keeps of the session here. */
+  /** The folder for all data of the session that the runtime keeps on this machine. */
   readonly home: string;
   readonly folder: string;
   /** The folder for temporary files of commands. */
   readonly temporary: string;
   /**
-   * The folder for left-out files that were in the way of a restore. Undefined for a person's own folder, where nothing
-   * is moved.
+   * The folder for left-out files that were at a path where a restore had to write. Undefined for a person's own
+   * folder, where nothing is moved.
    */
   readonly aside: string | undefined;
   readonly cacheFile: string;
   readonly markFile: string;
   /** The lock of the process that works in a person's own folder. */
   readonly lockFile: string;
-  /** Whether this is a person's own folder. Its content counts, and nothing in it is reverted without a request. */
+  /**
+   * Whether this is a person's own folder. Its content has precedence, and nothing in it is reverted without a
+   * request.
+   */
   readonly isBound: boolean;
 }
 
 /** The folder that contains the homes of a workspace's sessions. */
 export const homesOf = (data: string, workspace: WorkspaceId): string => join(data, 'worktrees', workspace);
 
-/** Puts everything of a session into one folder, except a person's own folder. */
+/** Returns the places of a session. All of them are in one folder, except a person's own folder. */
 export const placeIn = (home: string, boundTo?: string): WorktreePlace => {
   const isBound = boundTo !== undefined;
   const kind = isBound ? 'bound' : 'own';
@@ -52,7 +55,10 @@ export const placeIn = (home: string, boundTo?: string): WorktreePlace => {
 export const placeOf = (data: string, { workspace, session }: SessionKey, boundTo?: string): WorktreePlace =>
   placeIn(join(homesOf(data, workspace), session), boundTo);
 
-/** A session that is bound to a folder on another machine uses its own worktree here. */
+/**
+ * Returns the place of a session on this machine. A session that is bound to a folder on another machine uses its own
+ * worktree on this one.
+ */
 export const placeHere = async (
   data: string,
   key: SessionKey,
@@ -77,11 +83,14 @@ export const makePlace = async ({ folder, temporary, isBound }: WorktreePlace): 
   });
 };
 
-/** The state of a worktree when it was last scanned or restored. Any difference from it is a change by someone else. */
+/** The state of a worktree when it was last scanned or restored. Any later difference was caused by someone else. */
 export interface Mark {
-  /** Holds a second tree while its event is being written. Only the first is certainly in the log. */
+  /**
+   * The tree of the worktree. There is a second tree while its event is being written, and only the first is certainly
+   * in the log.
+   */
   readonly trees: readonly BlobHash[];
-  /** The seq up to which the log was known. */
+  /** The seq up to which the log had been read. */
   readonly seq: number;
   /** Set during a restore: the tree before it. Each file is still in its old or already in its new version. */
   readonly from?: BlobHash | undefined;
@@ -104,8 +113,8 @@ const isMark = (value: unknown): value is Mark => {
 };
 
 /**
- * Without a mark, the whole worktree counts as changed by someone else: it is saved, and then restored to what the log
- * says.
+ * Reads the mark of a worktree. Without a mark, the whole worktree is treated as changed by someone else: it is saved,
+ * and then restored to the files in the log.
  */
 export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | undefined> => {
   try {
@@ -117,8 +126,8 @@ export const readMark = async ({ markFile }: WorktreePlace): Promise<Mark | unde
 };
 
 /**
- * For a person's own folder, the mark is durable when this returns. If it were lost, files written elsewhere would look
- * deleted by that person.
+ * Writes the mark. For a person's own folder, it is durable when this returns. If the mark were lost, files that were
+ * written elsewhere would look as if that person had deleted them.
  */
 export const writeMark = async ({ markFile, isBound }: WorktreePlace, mark: Mark): Promise<void> => {
   const draft = `${markFile}.new`;

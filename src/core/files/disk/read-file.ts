@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { isLinkTarget } from '../tree.ts';
 
-/** Identifies a version of a file: while the stamp is equal, the file is unchanged. */
+/** Identifies a version of a file. While the stamp stays equal, the file is unchanged. */
 export type Stamp = readonly [mtimeMs: number, ctimeMs: number, inode: number];
 
 /** The part of a file's stats that makes up its stamp. */
@@ -19,11 +19,11 @@ export interface ReadFile {
   readonly bytes: Uint8Array;
   readonly mode: number;
   readonly stamp: Stamp;
-  /** Whether a later change could leave the stamp equal. */
+  /** Whether a later change of the file could leave the stamp equal. */
   readonly isRacy: boolean;
 }
 
-/** O_NONBLOCK, because opening a pipe without a writer would block forever. */
+/** The flags for opening a file. O_NONBLOCK, because opening a pipe without a writer would block forever. */
 const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const attempts = 3;
 /** The longest clock tick of file timestamps. Some file systems have a resolution of two seconds. */
@@ -69,7 +69,7 @@ export const readFile = (path: string, maxBytes: number): ReadFile => {
   }
 };
 
-/** Undefined if the target is not UTF-8, because a tree cannot store it. */
+/** Reads the target of a link. Returns undefined if it is not UTF-8, because a tree cannot store it. */
 export const readLink = (path: string): string | undefined => {
   const bytes = readlinkSync(path, 'buffer');
   const target = bytes.toString('utf8');

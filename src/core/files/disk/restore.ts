@@ -21,21 +21,24 @@ export interface RestoreOptions extends WorktreeOptions {
   readonly root: BlobHash;
   /** Only reports what would change. */
   readonly dryRun?: boolean | undefined;
-  /** The folder for files that are in the way, on the same disk. Without it, such files make the restore fail. */
+  /**
+   * The folder to which files that block the restore are moved, on the same disk. Without it, such files make the
+   * restore fail.
+   */
   readonly aside?: string | undefined;
 }
 
 export interface Restored {
-  /** The snapshot of the worktree before. It is in the store, except after a dry run. */
+  /** The snapshot of the worktree before the restore. It is stored, except in a dry run. */
   readonly before: BlobHash;
   readonly changes: readonly FileChange[];
-  /** Paths that no snapshot holds and that are, or were, in the way. */
+  /** Paths that no snapshot contains and that blocked the restore, or would block it. */
   readonly inTheWay: readonly string[];
-  /** The folder that those paths were moved to. */
+  /** The folder to which these paths were moved. */
   readonly movedTo?: string | undefined;
 }
 
-/** Returns a test whether the changes place something at a path, or a file or link above it. */
+/** Returns a function that checks whether the changes put something at a path, or put a file or link above it. */
 const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) => {
   const placed = new Map(changes.filter(isPlaced).map(({ path, after }) => [path, after.kind]));
   return (path) => {
@@ -45,7 +48,7 @@ const takenBy = (changes: readonly FileChange[]): ((path: string) => boolean) =>
   };
 };
 
-/** Drops deletions of paths that the snapshot's own ignore rules leave out, so that those paths stay. */
+/** Removes deletions of paths that the snapshot's own ignore rules leave out, so that those paths are kept. */
 const withoutIgnored = async (
   changes: readonly FileChange[],
   isIgnored: (path: string, isFolder: boolean) => Promise<boolean>,
@@ -60,14 +63,14 @@ const withoutIgnored = async (
   return kept;
 };
 
-/** Ignored paths that the changes replace. Their content is in no snapshot that a log names. */
+/** Returns the ignored paths that the changes replace. Their content is in no snapshot that a log names. */
 const replacedBy = (changes: readonly FileChange[], ignored: ReadonlySet<string>): readonly string[] =>
   changes.flatMap((each) => {
     const isReplaced = each.change === 'modified' || (each.change === 'deleted' && each.before.kind !== 'folder');
     return isReplaced && ignored.has(each.path) ? each.path : [];
   });
 
-/** The remaining changes after some paths were moved aside. */
+/** Returns the changes that remain after some paths were moved aside. */
 const withFreed = (changes: readonly FileChange[], freed: readonly string[]): readonly FileChange[] => {
   const paths = new Set(freed);
   return changes.flatMap((each): readonly FileChange[] => {
@@ -90,7 +93,7 @@ const assertPossible = (changes: readonly FileChange[], inTheWay: readonly strin
   }
 };
 
-/** The scan after the restore, computed without reading the disk. Written files have no stamp yet. */
+/** The scan after the restore, computed without reading the disk. Files that were written have no stamp yet. */
 const rescanned = async (
   hash: BlobHash,
   mode: number,
@@ -117,8 +120,8 @@ const stageAhead = async (staging: Staging, before: ScannedFolder, root: BlobHas
 };
 
 /**
- * Makes a worktree equal to a snapshot. The previous content is stored first, and left-out files stay. A crash leaves a
- * mixture of both versions, each file complete, and another restore finishes the work.
+ * Makes a worktree equal to a snapshot. The previous content is stored first, and left-out files are kept. A crash
+ * leaves a mixture of both versions, each file complete, and another restore finishes the work.
  */
 export const restoreSnapshot = async (
   { root, dryRun = false, aside, ...options }: RestoreOptions,
@@ -128,7 +131,7 @@ export const restoreSnapshot = async (
   const read = treeReader(blobs);
   const folder = realFolder(options.folder);
   const staging = new Staging(folder, blobs);
-  // Ignores a failure, because the file is staged again, and fails again, when it is needed.
+  // A failure is ignored here. When the file is needed, it is staged again, and that failure is reported.
   const ahead = cache && !dryRun ? stageAhead(staging, cache.root, root, read).catch(() => undefined) : undefined;
   try {
     const isWanted = async (segments: readonly string[]) => (await findEntry(read, root, segments)) !== undefined;

@@ -11,7 +11,7 @@ import { type HeldFolder, holdFolder } from './held-folder.ts';
 import { isSameStamp, isSettled, readFile, readLink, type Stamp, stampOf } from './read-file.ts';
 
 export interface ScannedFile extends FileEntry {
-  /** Absent for a file that was written and not read. */
+  /** The stamp of the file. Absent if the file was written and not read. */
   readonly stamp?: Stamp;
   /** Whether the file may have changed without a change of its stamp. */
   readonly isRacy?: true;
@@ -19,7 +19,8 @@ export interface ScannedFile extends FileEntry {
 
 export interface ScannedFolder extends FolderEntry {
   /**
-   * While the stamp is equal, `entries` lists every name. Absent if that is not certain, or if something was left out.
+   * The stamp of the folder. While it stays equal, `entries` lists every name. Absent if that is not certain, or if
+   * something was left out.
    */
   readonly stamp?: Stamp | undefined;
   readonly entries: ReadonlyMap<string, Scanned>;
@@ -36,9 +37,9 @@ export interface ScanOptions {
   readonly maxFileBytes: number;
   /** A file whose content or name contains one of these is left out. */
   readonly secrets: readonly string[];
-  /** Called, and awaited, for every file and tree that is not in the previous scan. */
+  /** Called, and awaited, with every file and tree that is not in the previous scan. */
   readonly found: (blob: NewBlob) => Promise<void> | undefined;
-  /** Decides about a path that the ignore rules would leave out. */
+  /** Returns whether to include a path that the ignore rules would leave out. */
   readonly isWanted?: ((segments: readonly string[]) => Promise<boolean>) | undefined;
 }
 
@@ -47,7 +48,10 @@ const stampingFileSystems: ReadonlySet<number> = new Set([
   0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630,
 ]);
 
-/** Gives the stamp of a folder. While the stamp stays the same, the folder's names do too. Undefined where that is not certain. */
+/**
+ * Returns a function that computes the stamp of a folder. While the stamp stays equal, so do the names in the folder.
+ * The stamp is undefined if that is not certain.
+ */
 const folderStamps = (root: string): ((stats: Stats, lookedAt: number) => Stamp | undefined) => {
   if (!stampingFileSystems.has(statfsSync(root).type)) return () => undefined;
   const { dev } = statSync(root);
@@ -61,11 +65,11 @@ export interface Scan {
   readonly wanted: ReadonlySet<string>;
 }
 
-/** After this many folders the scan yields to other tasks in the thread. */
+/** The number of folders after which the scan yields to other tasks in the thread. */
 const foldersAtOnce = 16;
 
 /**
- * The hash of a folder whose tree is not in the store. It equals no real hash, so that the folder never counts as
+ * The hash of a folder whose tree is not in the store. It equals no real hash, so the folder is never treated as
  * unchanged.
  */
 export const unknownHash = '';
@@ -84,7 +88,7 @@ class Scanner {
     this.#holdsSecret = holdsOneOf(options.secrets);
   }
 
-  /** Returns the previous object itself if nothing has changed. */
+  /** Scans a folder. Returns the previous object itself if nothing has changed. */
   async folder(
     segments: readonly string[],
     { mode, stamp }: { readonly mode: number; readonly stamp?: Stamp | undefined },
@@ -101,7 +105,7 @@ class Scanner {
       let isUnchanged = previous?.mode === mode && previous.hash !== unknownHash;
       for (const name of names) {
         const before = previous?.entries.get(name);
-        // Most entries are known files, so avoiding an await is worthwhile.
+        // Most entries are known files, so this avoids an await for them.
         const scanned = this.#knownFile(folder, name, before) ?? (await this.#entry(folder, name, before));
         if (scanned !== before) isUnchanged = false;
         if (scanned) entries.set(name, scanned);
@@ -156,7 +160,7 @@ class Scanner {
       const isFolder = stats?.isDirectory() ?? false;
       const ignored = isOwnName(name) || folder.isIgnored(name, isFolder);
       if (ignored && !(await this.#isWanted(folder, name))) return this.#leaveOut(folder, name, 'ignored');
-      // A listed name without stats was deleted meanwhile, or is not UTF-8.
+      // If a listed name has no stats, the file was deleted meanwhile, or its name is not UTF-8.
       if (!stats) return name.includes('\ufffd') ? this.#leaveOut(folder, name, 'unreadable') : undefined;
       if (nameProblem(name)) return this.#leaveOut(folder, name, 'unreadable');
       if (this.#holdsSecret(Buffer.from(name))) return this.#leaveOut(folder, name, 'secret');
@@ -215,11 +219,11 @@ class Scanner {
   }
 }
 
-/** Errors that concern a single file and not the whole machine. */
+/** The codes of errors that concern a single file and not the whole machine. */
 const fileSystemCode =
   /^(?:EACCES|EPERM|ELOOP|ENOTDIR|EISDIR|ENAMETOOLONG|EIO|ENXIO|EBUSY|ETXTBSY|ENOTFILE|ESTALE|ENODEV)$/;
 
-/** Undefined if the path does not exist or cannot be accessed. */
+/** Returns the stats of a path. Returns undefined if the path does not exist or cannot be accessed. */
 const lookAt = (path: string): Stats | undefined => {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -228,7 +232,10 @@ const lookAt = (path: string): Stats | undefined => {
   }
 };
 
-/** A folder during a scan. Stats go by path, which is fast. Reads go through a held descriptor, which is safe. */
+/**
+ * A folder during a scan. Stats are read by path, which is fast. Content is read through an open descriptor of the
+ * folder, which is safe.
+ */
 class FolderInScan {
   readonly segments: readonly string[];
   readonly path: string;

@@ -46,7 +46,8 @@ const without = (folder: ScannedFolder, there: ReadonlySet<BlobHash>): ScannedFo
 };
 
 /**
- * The part of the cached scan whose content is certainly stored. If no log names that snapshot, this asks the store.
+ * Returns the part of the cached scan whose content is certainly stored. If no log names that snapshot, this queries
+ * the store.
  */
 const trusted = async (
   cache: StatCache | undefined,

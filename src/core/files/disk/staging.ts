@@ -41,8 +41,8 @@ const makeFolder = (path: string): void => {
 };
 
 /**
- * The staging area of a restore. It is in the runtime's own folder, on the same disk, and in no snapshot. The next
- * restore removes what a crash left there, even if it has nothing else to do.
+ * The staging area of a restore. It is in the runtime's own folder, on the same disk, and is never part of a snapshot.
+ * The next restore removes files that a crash left there, even if it has nothing else to do.
  */
 export class Staging {
   readonly #root: string;
@@ -62,7 +62,10 @@ export class Staging {
     return lstatSync(join(this.#root, ownFolder), { throwIfNoEntry: false })?.isDirectory() ?? true;
   }
 
-  /** Stages the new files and links, durable when it returns. Entries that are already staged are not written again. */
+  /**
+   * Stages the new files and links. They are durable when it returns. Entries that are already staged are not written
+   * again.
+   */
   async add(changes: readonly PlacedChange[]): Promise<void> {
     const files: FileToStage[] = [];
     for (const { path, after } of changes) {
@@ -85,7 +88,7 @@ export class Staging {
     inHeld(this.#root, '', (worktree) => removeEmpty(worktree.at(ownFolder)));
   }
 
-  /** Syncs files in parallel, because many take little longer than one. */
+  /** Syncs files in parallel, because syncing many files takes little longer than syncing one. */
   async #addFiles(files: readonly FileToStage[]): Promise<void> {
     const contents = await Promise.all(files.map(([, { hash }]) => readContent(this.#blobs, hash)));
     const opened: number[] = [];

@@ -3,7 +3,10 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import type { Stamp } from './read-file.ts';
 import type { Scanned, ScannedFolder } from './scan.ts';
 
-/** The last scan of a worktree. If it is lost, old or of another worktree, more files are read than necessary. */
+/**
+ * The last scan of a worktree. If the cache is lost, outdated or of another worktree, more files are read than
+ * necessary.
+ */
 export interface StatCache {
   readonly root: ScannedFolder;
   /** Identifies the secrets that the scan searched for: a salt, and the hash of salt and secrets. */
@@ -45,7 +48,7 @@ const entryOf = ([, first, hash, third, ...rest]: Row): Scanned => {
 const entriesOf = (rows: readonly Row[]): ReadonlyMap<string, Scanned> =>
   new Map(rows.map((row) => [row[0], entryOf(row)]));
 
-/** Returns undefined for a file that is missing or incomplete. */
+/** Reads the cache. Returns undefined if the file is missing or incomplete. */
 export const readStatCache = (file: string): StatCache | undefined => {
   try {
     const text = readFileSync(file, 'utf8');

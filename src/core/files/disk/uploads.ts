@@ -2,7 +2,7 @@ import type { BlobHash, Blobs, NewBlob } from '../../ports/blobs.ts';
 
 const maxBatchBytes = 4 * 1024 * 1024;
 const maxBatchBlobs = 512;
-/** A batch up to this size is sent without first asking which blobs exist. */
+/** The maximum size of a batch that is sent without first asking which blobs exist. */
 const fewBlobs = 64;
 
 /** Sends blobs to the store in batches. One batch is in flight while the next is filled. */
@@ -17,7 +17,7 @@ export class Uploads implements AsyncDisposable {
     this.#blobs = blobs;
   }
 
-  /** Await the result before adding more, so that memory stays bounded. */
+  /** Adds a blob. If a promise is returned, await it before adding more, so that memory stays bounded. */
   add(blob: NewBlob): Promise<void> | undefined {
     if (this.#seen.has(blob.hash)) return undefined;
     this.#seen.add(blob.hash);
@@ -26,7 +26,7 @@ export class Uploads implements AsyncDisposable {
     return this.#bytes >= maxBatchBytes || this.#batch.length >= maxBatchBlobs ? this.#send() : undefined;
   }
 
-  /** When it returns, every added blob is in the store. */
+  /** Sends the rest. When it returns, every added blob is in the store. */
   async finish(): Promise<void> {
     await this.#send();
     await this.#underWay;

@@ -14,7 +14,7 @@ const worktreeError = (error: unknown, folder: string): unknown => {
   );
 };
 
-/** Converts file system errors of the work into errors about the worktree. */
+/** Runs the work, and converts its file system errors into errors about the worktree. */
 export const asWorktreeError = async <T>(folder: string, work: () => T | Promise<T>): Promise<T> => {
   try {
     return await work();

@@ -26,8 +26,8 @@ const settle = async (work: () => Promise<unknown>): Promise<Settled> => {
 };
 
 /**
- * Snapshots, restores and comparisons in a thread. The thread starts when it is first needed, and does not keep the
- * process alive. Tasks on one worktree run one after the other.
+ * Takes snapshots, restores them and compares files in a separate thread. The thread starts when it is first needed,
+ * and does not keep the process alive. Tasks on one worktree run one after another.
  */
 export class Worktrees {
   readonly #waiting = new Map<number, Waiting>();
@@ -109,7 +109,7 @@ export class Worktrees {
     else waiting?.resolve(JSON.parse(end.json));
   }
 
-  /** Fails the tasks in flight. The next task starts another thread. */
+  /** Called when the thread has died. Fails the tasks in flight. The next task starts another thread. */
   #lose(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;

@@ -39,7 +39,8 @@ const fairShare = (lengths: readonly number[], room: number): number => {
 };
 
 /**
- * Cuts the results of a unit so that it fits into `maxTokens`. It stays larger if its other parts alone exceed that.
+ * Cuts the results of a unit so that the unit fits into `maxTokens`. The unit stays larger if its other parts alone
+ * exceed the limit.
  */
 export const clipResults = (unit: Unit, maxTokens: number): Unit => {
   if (unit.tokens <= maxTokens) return unit;

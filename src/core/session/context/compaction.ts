@@ -61,7 +61,7 @@ export const summarizeByTurn: Summarize = ({ entries, previous }) => {
   return kept.toReversed().join('\n');
 };
 
-/** Parses a key such as `turn:3` or `turns:1-4`. */
+/** Parses a key such as `turn:3` or `turns:1-4`. Returns undefined for any other key. */
 export const turnsOfKey = (key: string): { readonly from: number; readonly to: number } | undefined => {
   const [, from, to = from] = /^turns?:(\d{1,15})(?:-(\d{1,15}))?$/.exec(key) ?? [];
   return from === undefined ? undefined : { from: Number(from), to: Number(to) };
@@ -74,13 +74,16 @@ const callKeys = (entries: readonly ContextEntry[]): readonly string[] =>
       : [],
   );
 
-/** The keys of evicted content that can be recalled: the turns and the newest calls, and the total number of calls. */
+/**
+ * The keys of evicted content that can be recalled: the turns and the newest calls. Also holds the total number of
+ * calls.
+ */
 export interface Evicted {
   readonly evicted: readonly string[];
   readonly calls?: number | undefined;
 }
 
-/** Adds the entries that leave the context now to those that left it before. */
+/** Adds the entries that leave the context now to the entries that left it before. */
 export const evict = (entries: readonly ContextEntry[], before: Evicted = { evicted: [] }): Evicted => {
   const [turnsBefore = '', ...callsBefore] = before.evicted;
   const first = turnsOfKey(turnsBefore)?.from ?? entries[0]!.turn;

@@ -9,18 +9,18 @@ export interface ContextEntry {
   readonly message: Message;
 }
 
-/** A rough estimate that needs no tokenizer. */
+/** The assumed number of characters per token. A rough estimate that needs no tokenizer. */
 export const charsPerToken = 4;
 
 export const textTokens = (text: string): number => Math.ceil(text.length / charsPerToken);
-/** The tokens of a part's content plus those of its other fields. */
+/** The number of tokens of a part's content and of its other fields. */
 const shownTokens = (shown: unknown, about: object): number =>
   Math.ceil((shownChars(shown) + shownChars(about)) / charsPerToken);
 
 const base64Chars = 4 / 3;
 /**
- * An image costs the same whatever its size in bytes. A document page costs a few thousand tokens per tens of
- * kilobytes.
+ * The estimated tokens of a file. An image costs the same whatever its size in bytes. A document costs a few thousand
+ * tokens per page of tens of kilobytes.
  */
 const fileTokens: Record<MediaKind, (bytes: number) => number> = {
   image: () => 1600,
@@ -50,7 +50,7 @@ const partTokens = (part: Message['content'][number]): number => {
   }
 };
 
-/** A cache, because assembling a context asks several times and messages are immutable. */
+/** The cached estimates, because assembling a context needs them several times and messages never change. */
 const estimated = new WeakMap<Message, number>();
 
 export const estimateTokens = (message: Message): number => {
@@ -78,8 +78,8 @@ const interrupted = ({ callId, tool }: ToolCallPart): ToolResultPart => ({
 });
 
 /**
- * Puts one message with all results right after each message with calls, because providers require it. A call without a
- * recorded result gets the outcome `interrupted`. A result without its call is dropped.
+ * Adds one message with all results directly after each message with calls, because providers require it. A call
+ * without a recorded result gets the outcome `interrupted`. A result without its call is dropped.
  */
 export const pairCalls = (entries: readonly ContextEntry[]): readonly Unit[] => {
   const results = new Map<string, { part: ToolResultPart; id: Message['id']; index: number }[]>();

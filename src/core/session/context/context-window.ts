@@ -2,8 +2,8 @@ import { clipResults } from './clip-results.ts';
 import { textTokens, type Unit } from './context-units.ts';
 
 /**
- * The shares of the window that the newest turn may grow to. Steps are few and large, so that the prompt's beginning
- * seldom changes and stays cached.
+ * The shares of the window that the newest turn may grow to. The steps are few and large, so that the beginning of the
+ * prompt seldom changes and the provider can cache it.
  */
 const sharesOfTurn = [1 / 8, 1 / 2, 1];
 
@@ -38,7 +38,7 @@ const endWithin = (units: readonly Unit[], maxTokens: number): readonly Unit[] =
   return units.slice(start);
 };
 
-/** The note about a left-out part. It is omitted if it would take more than a quarter of the room. */
+/** The note about a left-out part. It is omitted if it would need more than a quarter of the room. */
 const noteFor = ({ turn, tokens }: Unit, maxTokens: number): { readonly note?: string; readonly room: number } => {
   const room = maxTokens - tokens;
   const note = `(A part of this turn is left out; recall turn:${turn} for all of it.)`;
@@ -47,8 +47,8 @@ const noteFor = ({ turn, tokens }: Unit, maxTokens: number): { readonly note?: s
 };
 
 /**
- * Selects the turns that a model receives. The choice of earlier turns does not depend on the newest turn until that
- * outgrows its share. A newest turn that is larger than the window keeps its first message and its end.
+ * Selects the turns that a model receives. The choice of earlier turns does not depend on the newest turn until the
+ * newest turn exceeds its share. A newest turn that is larger than the window keeps its first message and its end.
  */
 export const windowOf = (units: readonly Unit[], maxTokens: number): ContextWindow => {
   const newest = units.at(-1);

@@ -21,7 +21,7 @@ const results = (...calls: string[]): Message => ({
   content: calls.map((callId) => ({ type: 'tool-result', callId, tool: 'read', outcome: 'ok', output: callId })),
 });
 
-/** Numbers the messages. Each user message opens a turn. */
+/** Assigns seqs and turns to the messages. Each user message opens a turn. */
 const entriesOf = (messages: readonly Message[]): ContextEntry[] => {
   let turn = 0;
   return messages.map((message, index) => {
@@ -125,7 +125,7 @@ describe('an assembled context', () => {
     expect(Math.abs(lengths[2]! - lengths[3]!)).toBeLessThan(10);
   });
 
-  test('[CTX2] tells the model when a part of the newest turn is left out', () => {
+  test('[CTX2] has a note for the model if a part of the newest turn is left out', () => {
     const turn = Array.from({ length: 50 }, (_, index) => answer(`step ${index} ${'x'.repeat(400)}`));
     const { system, messages } = assembleContext(entriesOf([user('before'), user('ask'), ...turn]), 2000);
     expect(system).toContain('recall turn:2');
@@ -177,7 +177,7 @@ describe('an assembled context', () => {
     ]);
   });
 
-  test('[CTX3] gives each result to the nearest earlier call with its id, one result per call', () => {
+  test('[CTX3] pairs each result with the nearest earlier call of the same id, one result per call', () => {
     const resultMessage = (output: string): Message => ({
       id: newId('msg'),
       role: 'tool',
@@ -205,7 +205,7 @@ describe('an assembled context', () => {
     expect(results).toMatchObject([{ output: 'first' }, { output: 'second' }, { outcome: 'interrupted' }]);
   });
 
-  test('[IN9] counts a file by what it costs a model, not by its bytes', () => {
+  test('[IN9] estimates the tokens of a file by its kind, not only by its bytes', () => {
     const tokensOf = (mediaType: string, bytes: number) =>
       estimateTokens({
         id: newId('msg'),

@@ -24,8 +24,8 @@ const tooLittle = (maxTokens: number, system: number, opening: number): PerdureE
 };
 
 /**
- * Assembles what a model receives: the newest turns that fit, every call with its result. `entries` are in log order.
- * `systemWithin(spare)` returns the system text, which may exceed its mandatory part by at most `spare` tokens.
+ * Assembles the context of a model: the newest turns that fit, with a result for every call. `entries` are in log
+ * order. `systemWithin(spare)` returns the system text, which may exceed its mandatory part by at most `spare` tokens.
  */
 export const assembleContext = (
   entries: readonly ContextEntry[],

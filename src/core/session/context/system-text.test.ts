@@ -24,7 +24,7 @@ const full = {
 test.each([
   ['the state', { began: began(full), compaction: undefined }],
   ['the compacted summary', { began: began({}), compaction }],
-])('[CTX11] %s takes at most a quarter of the spare tokens', (_, parts) => {
+])('[CTX11] %s uses at most a quarter of the spare tokens', (_, parts) => {
   const least = textTokens(systemText(parts, 0));
   const notes = 20;
   for (const spare of [100, 1000, 10_000]) {

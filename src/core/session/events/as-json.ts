@@ -19,7 +19,7 @@ const clean = (_key: string, value: unknown): unknown => {
 export const asJson = (value: unknown, redactor: Redactor = nothingSecret): Json => {
   try {
     const text = JSON.stringify(value ?? null, clean) ?? 'null';
-    // Redacts before truncating, because a cut could leave part of a secret.
+    // Redacts before truncating, because the cut could leave a part of a secret that is not recognized.
     if (text.length > maxChars) {
       return { truncated: true, chars: text.length, head: storable(redactor.text(text).slice(0, 20_000)) };
     }

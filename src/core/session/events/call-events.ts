@@ -13,15 +13,15 @@ import type { StateDraft } from '../state/state-change.ts';
 import { storable } from './as-json.ts';
 import { inputHash, outputHash } from './input-hash.ts';
 
-/** Declares what a tool changes in the state. Everything is optional. */
+/** Declares what a tool changes in the state. All fields are optional. */
 export interface ToolDeclaration<Input = never, Output = never> {
-  /** Whether the tool's output counts as verified. */
+  /** Whether the tool is trusted, so that its output has the provenance `verified`. */
   readonly trusted?: boolean;
   /** The files that a call changed, by path. */
   readonly files?: (input: Input, output: Output) => Readonly<Record<string, State['filesModified'][string]['change']>>;
-  /** The decisions that a call made, by id. */
+  /** The decisions that were made by a call, by id. */
   readonly decisions?: (input: Input, output: Output) => Readonly<Record<string, State['decisions'][string]>>;
-  /** Makes any other change to the state. */
+  /** Applies any other change to the state. */
   readonly change?: (draft: StateDraft, input: Input, output: Output) => void;
   /** Describes the output in one line for people. */
   readonly summarize?: (output: Output, input: Input) => string;
@@ -62,7 +62,7 @@ const applyUse = (
   declaration.change?.(draft, input, output);
 };
 
-/** The event that records the end of a call, without the changes it made. */
+/** The event that records the end of a call, without its changes to the state. */
 export const endFact = (
   fold: SessionFold,
   { tool, callId }: Call,
@@ -87,7 +87,7 @@ const summaryOfEnd = ({ summarize }: ToolDeclaration, { input }: Call, ended: Ca
   return told.outcome === 'ok' ? summaryOf(told.output) : `${told.outcome}: ${told.error.message}`;
 };
 
-/** The commit with the state changes of a call. Undefined if it changed nothing. */
+/** Returns the commit with the state changes of a call. Returns undefined if the call changed nothing. */
 export const endCommit = (
   fold: SessionFold,
   call: Call,

@@ -6,7 +6,10 @@ import { blobHash, eventHash, genesisHash, headerText, linkProblem, payloadDiges
 const bytesFrom = (start: number, length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => start + i);
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** Computed independently, with Python's hashlib. If one of these changes, every log ever written fails to verify. */
+/**
+ * The expected hashes, computed independently with Python's hashlib. If one of them had to change, every existing log
+ * would fail to verify.
+ */
 const vectors: readonly {
   readonly header: Record<keyof EventHeader, string | number | undefined>;
   readonly salt: Uint8Array;
@@ -103,7 +106,7 @@ describe('the hash chain', () => {
     );
   });
 
-  test('[HASH5] the first event follows a hash of 32 zero bytes', () => {
+  test('[HASH5] the previous hash of the first event is 32 zero bytes', () => {
     expect(hex(genesisHash)).toBe('00'.repeat(32));
   });
 
@@ -120,7 +123,7 @@ describe('the hash chain', () => {
     expect(hex(blobHash(utf8('perdure')))).toBe('e5e3a6af2266aa7cfc43288f98c1ccd35fb4429857293ffe1f5d1dba5c64339e');
   });
 
-  test('[HASH2] the hash does not depend on the workspace, the turn mark or the storage encoding', () => {
+  test('[HASH2] the hash does not depend on the workspace, the flag that opens a turn, or the storage encoding', () => {
     const [, , event] = log;
     const kept = { ...event!, opensTurn: true, workspace: 'elsewhere', body: { ...event!.body, encoding: 2 } };
     expect(linkProblem(log[1]!, kept as StoredEvent)).toBeUndefined();

@@ -7,9 +7,9 @@ export const genesisHash: Uint8Array = new Uint8Array(32);
 export const saltBytes = 16;
 
 /**
- * One line per field in a fixed order. An absent run is an empty line. No field can hold a line break, so that two
- * different headers never give the same bytes. The workspace is not part of it, so that a log keeps its hashes when it
- * moves to another workspace.
+ * The header as it is hashed: one line per field in a fixed order. An absent run is an empty line. No field can
+ * contain a line break, so two different headers never have the same bytes. The workspace is left out, so that a log
+ * keeps its hashes when it moves to another workspace.
  */
 export const headerText = (header: EventHeader): string =>
   `perdure.event.1\n${header.session}\n${header.seq}\n${header.at}\n${header.turn}\n${header.run ?? ''}\n${header.type}\n${header.version}\n${header.actor}\n`;
@@ -36,7 +36,7 @@ const digestOf = (body: StoredBody): Uint8Array | undefined => {
   return body.kind === 'redacted' ? body.digest : undefined;
 };
 
-/** Why the event cannot follow the previous one. Undefined if the link is valid. */
+/** Returns why the event cannot follow the previous one. Returns undefined if the link is valid. */
 export const linkProblem = (previous: { seq: number; hash: Uint8Array }, event: StoredEvent): string | undefined => {
   if (event.seq !== previous.seq + 1) return `event ${previous.seq + 1} is missing`;
   if (event.body.kind === 'damaged') return event.body.reason;

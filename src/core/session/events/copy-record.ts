@@ -1,4 +1,4 @@
-/** With more keys than this, V8 stores an object as a hash table. */
+/** The number of keys above which V8 stores an object as a hash table. */
 const manyKeys = 128;
 
 /**

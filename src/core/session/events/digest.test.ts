@@ -50,7 +50,7 @@ test('[CTX6, CTX8] a digest lists pinned facts, open actions, the plan in order,
   );
 });
 
-test('[CTX2] a digest counts the entries without room per part, and always keeps pinned facts and open actions', () => {
+test('[CTX2] a digest states per part how many entries did not fit, and always keeps pinned facts and open actions', () => {
   const digest = digestState({ state, provenance: {} }, 4 * 35);
   expect(digest).toContain('- new: use B (because A fails)\n- (1 more: recall decisions)');
   expect(digest).toContain('- first: {"a":[1]}\n- (1 more: recall facts)');

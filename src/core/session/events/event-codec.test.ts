@@ -41,7 +41,7 @@ const refusal = (work: () => unknown): PerdureError => {
 };
 
 describe('encodeEvent', () => {
-  test('[EV1] decoding an encoded event gives the same payload in the newest version', () => {
+  test('[EV1] decoding an encoded event returns the same payload in the newest version', () => {
     const draft = said([{ type: 'text', text: 'Grüße ☃ 𝄞' }]);
     const { payload, ...rest } = encodeEvent(draft);
     expect(rest).toMatchObject({ type: 'message.appended', version: 1, turn: 'next', actor: 'system' });
@@ -81,7 +81,7 @@ describe('encodeEvent', () => {
     });
   }
 
-  test('[IN2] a payload over 16 MiB is rejected with both sizes; exactly 16 MiB is accepted', () => {
+  test('[IN2] a payload over 16 MiB is rejected with an error that states both sizes; exactly 16 MiB is accepted', () => {
     const empty = encodeEvent(said([{ type: 'text', text: '' }])).payload.length;
     const largest = encodeEvent(said([{ type: 'text', text: 'x'.repeat(maxPayloadBytes - empty) }]));
     expect(largest.payload).toHaveLength(maxPayloadBytes);

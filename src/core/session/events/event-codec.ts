@@ -16,14 +16,14 @@ import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../../ports/st
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Encodes through a Buffer, which is three times as fast as a TextEncoder. */
+/** Encodes a value as JSON bytes, through a Buffer, which is three times as fast as a TextEncoder. */
 export const encodeJson = (value: unknown): Uint8Array => {
   const { buffer, byteOffset, length } = Buffer.from(JSON.stringify(value));
   return new Uint8Array(buffer, byteOffset, length);
 };
 export const decodeJson = (bytes: Uint8Array): unknown => JSON.parse(decoder.decode(bytes));
 
-/** Encodes a payload that is already validated. Rejects one that is too large. */
+/** Encodes a payload that is already validated. Rejects a payload that is too large. */
 export const encodeValid = <T extends EventType>(type: T, valid: PayloadOf<T>): Uint8Array => {
   const payload = encodeJson(valid);
   if (payload.length <= maxPayloadBytes) return payload;

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 
-/** Sorts the keys at every level, so that equal values have equal JSON. */
+/** Returns the value with sorted keys at every level, so that equal values have equal JSON. */
 export const canonical = (value: unknown): unknown => {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(canonical);
@@ -12,8 +12,8 @@ export const canonical = (value: unknown): unknown => {
 };
 
 /**
- * Hashes an input with the session's key, independent of key order. Equal hashes show repetition within a session
- * without revealing content.
+ * Hashes an input with the session's input key, independent of the order of its keys. Equal hashes show repeated
+ * inputs within a session without revealing their content.
  */
 export const inputHash = (inputKey: string, input: unknown): string =>
   createHmac('sha256', Buffer.from(inputKey, 'hex'))

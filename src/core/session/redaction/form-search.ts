@@ -8,9 +8,9 @@ const slots = 4096;
 const slotOf = (first: number, second: number): number => ((first * 31) ^ second) & (slots - 1);
 
 /**
- * Searches for many patterns at once with the Wu-Manber algorithm. The window is as long as the shortest pattern. Its
- * last two characters give the distance to the next possible match, so that the time does not grow with the number of
- * patterns.
+ * Searches for many patterns at the same time with the Wu-Manber algorithm. The window is as long as the shortest
+ * pattern. Its last two characters give the distance to the next possible match, so that the time does not grow with
+ * the number of patterns.
  */
 export class FormSearch {
   readonly #placeholders: ReadonlyMap<string, string>;
@@ -21,7 +21,7 @@ export class FormSearch {
   readonly #bySlot = new Map<number, string[]>();
   readonly #byFirst = new Map<number, string[]>();
 
-  /** Takes each pattern with its placeholder. No pattern may be shorter than two characters. */
+  /** The keys are the patterns, the values are their placeholders. No pattern may be shorter than two characters. */
   constructor(placeholders: ReadonlyMap<string, string>) {
     const forms = [...placeholders.keys()].toSorted((a, b) => b.length - a.length);
     this.#placeholders = placeholders;
@@ -39,7 +39,7 @@ export class FormSearch {
     }
   }
 
-  /** The first match at or after `from`. If several begin there, the longest. */
+  /** Returns the first match at or after `from`. If several patterns match at that position, returns the longest. */
   next(text: string, from: number): Found | undefined {
     const last = this.#window - 1;
     let at = from;
@@ -58,7 +58,8 @@ export class FormSearch {
   }
 
   /**
-   * The first index from which the rest of the text could begin a longer pattern. The text's length if there is none.
+   * Returns the first index at which the rest of the text could be the beginning of a longer pattern. Returns the
+   * length of the text if there is none.
    */
   beginsAt(text: string): number {
     for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {

@@ -3,7 +3,7 @@ import type { Context } from '../context/context.ts';
 import type { Redactor } from './redact.ts';
 import { redactAs } from './redact-draft.ts';
 
-/** Removes secrets from a context. The log can hold a secret that was written before the vault knew it. */
+/** Removes secrets from a context. The log can hold a secret that was written before it was added to the vault. */
 export const redactContext = (context: Context, redactor: Redactor): Context => ({
   ...context,
   system: redactor.text(context.system),

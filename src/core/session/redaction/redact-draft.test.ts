@@ -68,7 +68,7 @@ describe('redactDraft', () => {
 });
 
 describe('changeState with a redactor', () => {
-  test('[RED4] removes secrets from values and keys, and the delta leads to that state', () => {
+  test('[RED4] removes secrets from values and keys, and the delta produces the redacted state', () => {
     const change = changeState(
       emptyState,
       (draft) => {

@@ -63,8 +63,8 @@ export const redactAs = <T>(schema: z.ZodType<T>, value: T, redactor: Redactor):
   redactor.json(value as Json) === value ? value : (redactBy(schema as unknown as Schema, value, redactor) as T);
 
 /**
- * Keeps the delta of a commit. `changeState` already redacted its new values, and its tests and inverse must match the
- * existing state.
+ * Returns the fields of a commit that must not be redacted again. `changeState` already redacted its new values, and
+ * its tests and inverse must match the existing state.
  */
 const changeOf = (draft: EventDraft): object => {
   if (draft.type !== 'state.committed') return {};

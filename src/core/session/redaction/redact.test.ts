@@ -4,7 +4,10 @@ import type { Json } from '../../../schema/json.ts';
 import { type Redactor, redactorOf, type Secret } from './redact.ts';
 import { formsOf } from './secret-forms.ts';
 
-/** Few letters, so that secrets overlap and share prefixes. The emoji is a surrogate pair that a cut can split. */
+/**
+ * The alphabet is small, so that secrets overlap and share prefixes. The emoji is a surrogate pair that a cut can
+ * split.
+ */
 const letters = fc.constantFrom('a', 'b', '"', '\n', '/', '😀');
 const values = fc.array(letters, { minLength: 8, maxLength: 14 }).map((all) => all.join(''));
 const secretSets = fc.uniqueArray(values, { minLength: 1, maxLength: 4 }).map((all): readonly Secret[] => {
@@ -24,7 +27,7 @@ const textsWith = (secrets: readonly Secret[]) =>
     .map((pieces) => pieces.join(''));
 const cases = secretSets.chain((secrets) => fc.tuple(fc.constant(secrets), textsWith(secrets)));
 
-/** A naive implementation that looks for every form at every position. */
+/** A naive implementation that searches for every form at every position. */
 const redactedByHand = (secrets: readonly Secret[], text: string): string => {
   const forms = secrets.flatMap(({ name, value }) => formsOf(value, 8).map((form) => ({ name, form })));
   const found = [...text.split('').keys()].flatMap((at) =>
@@ -63,7 +66,7 @@ describe('a redactor', () => {
     );
   });
 
-  test('[RED2] gives the same result for a streamed text, wherever it is cut', () => {
+  test('[RED2] produces the same result for a streamed text, wherever it is cut', () => {
     fc.assert(
       fc.property(cases, ([secrets, text]) => {
         const redactor = redactorOf(secrets);
@@ -131,7 +134,7 @@ describe('a redactor', () => {
     expect(redactor.bytes(clean)).toBe(clean);
   });
 
-  test('[RED1] ignores values that are too short, and omits a name that contains a secret', () => {
+  test('[RED1] ignores values that are too short, and leaves a name that contains a secret out of the placeholder', () => {
     expect(redactorOf([{ name: 'x', value: 'seven77' }]).text('seven77')).toBe('seven77');
     const named = redactorOf([github, { name: 'password1', value: 'password1' }]);
     expect(named.text('password1')).toBe('[secret]');

@@ -12,7 +12,7 @@ const utf8AsLatin1 = (text: string): string => Buffer.from(text).toString('latin
 const asLatin1 = ({ buffer, byteOffset, length }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, length).toString('latin1');
 
-/** Returns a check whether bytes contain one of the forms, as UTF-8. */
+/** Returns a function that checks whether bytes contain one of the forms in UTF-8. */
 export const holdsOneOf = (forms: readonly string[]): ((bytes: Uint8Array) => boolean) => {
   const wanted = forms.filter((form) => form.length >= leastSecretChars);
   if (wanted.length === 0) return () => false;
@@ -20,7 +20,7 @@ export const holdsOneOf = (forms: readonly string[]): ((bytes: Uint8Array) => bo
   return (bytes) => search.next(asLatin1(bytes), 0) !== undefined;
 };
 
-/** The placeholder of a secret. It omits the name if the name itself would reveal a secret. */
+/** The placeholder of a secret. The placeholder omits the secret's name if that name would reveal a secret. */
 const placeholderFor = (name: string, forms: readonly string[]): string => {
   const named = `[secret ${name}]`;
   return forms.some((form) => named.includes(form)) ? '[secret]' : named;
@@ -39,7 +39,7 @@ const placeholdersOf = (secrets: readonly Secret[]): ReadonlyMap<string, string>
   return new Map([...names].map(([form, name]) => [form, placeholderFor(name, forms)]));
 };
 
-/** Redacts a text that arrives in pieces. It holds back the end of a piece that could begin a secret. */
+/** Redacts a text that arrives in pieces. The end of a piece is held back if it could be the beginning of a secret. */
 export class RedactedStream {
   readonly #search: FormSearch | undefined;
   #held = '';
@@ -112,7 +112,7 @@ export class Redactor {
     return isClean ? value : Object.fromEntries(clean);
   }
 
-  /** Returns the same bytes if there is nothing to replace. */
+  /** Redacts bytes. Returns the same bytes if there is nothing to replace. */
   bytes(bytes: Uint8Array): Uint8Array {
     if (!this.#byteSearch) return bytes;
     const text = asLatin1(bytes);

@@ -10,8 +10,8 @@ const bitsOfByte = 8;
 const bitsOfChar = 6;
 
 /**
- * The secret inside the base64 of a longer text, for each of the three byte offsets. Leaves out characters that also
- * encode neighbouring bytes.
+ * The forms of a secret inside the base64 of a longer text, one for each of the three byte offsets. Leaves out
+ * characters that also encode neighbouring bytes.
  */
 const inBase64 = (text: string): readonly string[] =>
   [0, 1, 2].flatMap((before) => {
@@ -25,8 +25,8 @@ const inBase64 = (text: string): readonly string[] =>
 const leastLineChars = 16;
 
 /**
- * The single lines of a secret, because tools number lines or change line endings. The `-----` frame of a key is not
- * secret.
+ * The single lines of a secret, because tools may number the lines or change line endings. Leaves out the `-----`
+ * lines around a key, which are not secret.
  */
 const linesOf = (text: string): readonly string[] => {
   const lines = text.split(/\r?\n/);

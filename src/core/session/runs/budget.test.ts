@@ -5,7 +5,7 @@ import { budgetOfChild } from './budget.ts';
 const parent = (limits: SessionFold['limits']) =>
   ({ limits, spent: { turns: 1, tokens: 400, usd: 0.5, unpriced: 0, activeMs: 3000 } }) as SessionFold;
 
-test("[SUB7] a child's budget is what its parent has left of each limit", () => {
+test("[SUB7] a child's budget is the rest of its parent's budget, for each limit", () => {
   const left = { tokens: 600, usd: 1.5, activeMs: 7000 };
   expect(budgetOfChild(parent({ turns: 9, tokens: 1000, usd: 2, activeMs: 10_000 }), undefined)).toEqual(left);
   expect(budgetOfChild(parent({ tokens: 100, usd: 0.1, activeMs: 1 }), undefined)).toEqual({

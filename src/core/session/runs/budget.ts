@@ -2,7 +2,7 @@ import type { Limits } from '../../../schema/run.ts';
 import type { Agent } from '../agent.ts';
 import type { SessionFold } from '../fold.ts';
 
-/** What is reserved before a model request: the request plus the longest possible answer. */
+/** The tokens and cost that are reserved before a model request: the request plus the longest possible answer. */
 export interface Reserve {
   readonly model: string;
   readonly tokens: number;
@@ -14,7 +14,9 @@ const usedUp = (what: string): string => `the session's budget of ${what} is use
 const noRoom = (what: string, spent: string, next: string): string =>
   `the session's budget of ${what} has no room for the next answer: ${spent} used, and the answer may need ${next}`;
 
-/** Explains to people why the budget does not allow the request. Returns undefined if it does. */
+/**
+ * Returns why the budget does not allow the request, as text for people. Returns undefined if the budget allows it.
+ */
 export const budgetProblem = (
   { limits, spent, run }: SessionFold,
   { model, tokens, usd }: Reserve,
@@ -37,8 +39,8 @@ const lower = (a: number | undefined, b: number | undefined): number | undefined
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
 /**
- * The budget of a child: what its parent has left, limited by the agent's own budget. Concurrent children may each use
- * all of it, because a child's usage counts only when it has ended.
+ * Returns the budget of a child: the rest of its parent's budget, limited by the budget of the child's agent.
+ * Concurrent children may each use all of it, because a child's usage is charged only when the child has ended.
  */
 export const budgetOfChild = ({ limits, spent }: SessionFold, agent: Pick<Agent, 'budget'> | undefined): Limits => {
   const left = (limit: number | undefined, used: number) =>

@@ -25,7 +25,7 @@ export const failedEnd = (outcome: Failure, name: string, message: string): Excl
   error: { name, message },
 });
 
-/** Names and codes of timeouts: of `fetch`, and of version 2 and version 1 of the MCP SDK. */
+/** Names and codes of timeout errors: those of `fetch`, and of versions 2 and 1 of the MCP SDK. */
 const timeouts: readonly unknown[] = ['TimeoutError', 'REQUEST_TIMEOUT', -32001];
 
 const isTimeout = (error: unknown): boolean => {
@@ -33,7 +33,10 @@ const isTimeout = (error: unknown): boolean => {
   return timeouts.includes(name) || timeouts.includes(code);
 };
 
-/** Checks the signal first, because an MCP client throws the same error for a cancelled call as for a slow one. */
+/**
+ * Returns the outcome of a call that threw. Checks the signal first, because an MCP client throws the same error for a
+ * cancelled call as for a slow one.
+ */
 const outcomeOf = (error: unknown, signal: AbortSignal | undefined): Failure => {
   if (isTimeout(signal?.aborted ? signal.reason : error)) return 'timeout';
   return signal?.aborted || (error instanceof Error && error.name === 'AbortError') ? 'cancelled' : 'threw';
@@ -44,7 +47,7 @@ const textOf = (value: unknown): string => {
   return typeof value === 'object' ? JSON.stringify(asJson(value)) : String(value);
 };
 
-/** Handles any thrown value, even one whose properties throw when read. */
+/** Converts a thrown value to the end of a call. Handles any value, even one whose properties throw when read. */
 export const thrownEnd = (error: unknown, signal: AbortSignal | undefined): CallEnd => {
   try {
     const { name, message }: { name: unknown; message: unknown } =
@@ -63,7 +66,9 @@ const errorTexts = (output: unknown): readonly string[] | undefined => {
   return content.flatMap((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : []));
 };
 
-/** Detects failures that MCP tools return instead of throwing. An output that cannot be read counts as a success. */
+/**
+ * Detects failures that MCP tools return instead of throwing. An output that cannot be read is treated as a success.
+ */
 export const givenEnd = (output: unknown): CallEnd => {
   let texts: readonly string[] | undefined;
   try {
@@ -74,7 +79,7 @@ export const givenEnd = (output: unknown): CallEnd => {
   return texts ? failedEnd('threw', 'ToolError', texts.join('\n') || 'the tool failed') : { outcome: 'ok', output };
 };
 
-/** A tool throws this to set how its call ended, such as a tool that replays a recorded result. */
+/** A tool throws this to set the outcome of its call. Tools that replay recorded results use it. */
 export class EndedAs extends Error {
   override readonly name = 'EndedAs';
   readonly end: CallEnd;

@@ -4,10 +4,12 @@ import type { ToolResultPart } from '../../../schema/message.ts';
 
 /** A difference between a replayed run and its recording. */
 export interface Departure {
-  /** The number of the act in the recorded run, from 1. For an act that only the replay made, its number there. */
+  /** The number of the act in the recorded run, from 1. If only the replay has this act, its number in the replay. */
   readonly step: number;
   readonly what: 'request' | 'call' | 'outcome' | 'end';
-  /** Null if the recorded run has no counterpart. The same holds for `replayed`. */
+  /**
+   * The recorded act. Null if only the replay has this act. Likewise, `replayed` is null if only the recording has it.
+   */
   readonly recorded: Json;
   readonly replayed: Json;
 }
@@ -24,8 +26,8 @@ export const resultsIn = (event: SessionEvent): readonly ToolResultPart[] =>
   event.type === 'message.appended' && event.payload.message.role === 'tool' ? event.payload.message.content : [];
 
 /**
- * The outcome of each call. For a call that never ran, such as one cancelled while it waited for approval, the result
- * that the model got.
+ * Returns the outcome of each call. For a call that never ran, such as one cancelled while it waited for approval,
+ * returns the result that the model received.
  */
 const outcomesOf = (events: readonly SessionEvent[]): Outcomes => {
   const outcomes = new Map<string, Act>();
@@ -82,7 +84,7 @@ interface Numbered extends Act {
   readonly step: number;
 }
 
-/** The longest common subsequence, as pairs of indexes. */
+/** Returns the longest common subsequence, as pairs of indexes. */
 const commonPlaces = (a: readonly string[], b: readonly string[]): readonly (readonly [number, number])[] => {
   const lengths = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) {
@@ -100,8 +102,8 @@ const commonPlaces = (a: readonly string[], b: readonly string[]): readonly (rea
 };
 
 /**
- * Pairs acts of the same kind between two points of agreement. Returns the unmatched recorded acts first, then the
- * replayed acts in order.
+ * Returns the differences between two points of agreement, with acts of the same kind paired. Unmatched recorded acts
+ * are first, then the replayed acts in order.
  */
 const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): readonly Departure[] => {
   const left = [...old];
@@ -115,7 +117,8 @@ const departuresWithin = (old: readonly Numbered[], now: readonly Numbered[]): r
 };
 
 /**
- * `isCut` means that the recording ends in the middle of the run, so that only its calls are compared and not its end.
+ * Returns the differences between a recording and its replay. `isCut` means that the recording ends in the middle of
+ * the run, so only its calls are compared and not its end.
  */
 export const departuresBetween = (
   recorded: readonly SessionEvent[],

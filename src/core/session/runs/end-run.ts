@@ -10,7 +10,10 @@ export type RunEnd =
   | { readonly status: 'failed'; readonly error: RunFailure }
   | { readonly status: 'cancelled' };
 
-/** The end of a run, with which every call gets its result: what follows can build on the transcript. */
+/**
+ * Returns the events that end a run. Every open call gets a result, so that later turns can continue from the
+ * transcript.
+ */
 export const endDrafts = (
   fold: SessionFold,
   payload: RunEnd,

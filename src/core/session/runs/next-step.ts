@@ -7,7 +7,7 @@ import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fo
  * step again.
  */
 export type NextStep =
-  /** End the children whose calls are over. */
+  /** End the child sessions whose calls have ended. */
   | { readonly do: 'end-children' }
   | { readonly do: 'pause' }
   /** Recover calls whose worker died. */
@@ -29,7 +29,10 @@ const isPending = (fold: SessionFold, callId: string, now: number): 'approval' |
   return question && question.answer === undefined ? 'question' : undefined;
 };
 
-/** Pure: reads only the fold. Must be called while this worker has no call in flight. */
+/**
+ * Returns the next step. A pure function that reads only the fold. Must be called while this worker has no call in
+ * flight.
+ */
 export const nextStep = (fold: SessionFold, now: number): NextStep => {
   if (forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (fold.status === 'pausing') return { do: 'pause' };

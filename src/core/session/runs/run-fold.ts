@@ -29,7 +29,7 @@ export interface ActiveRun {
   readonly from?: Requester | undefined;
   /** The actors whose inputs joined this run. */
   readonly steeredBy: readonly Actor[];
-  /** Absent while the run works or is ready to work. */
+  /** What the run waits for. Absent while the run is in progress or can be continued. */
   readonly waitingFor?: WaitReason | undefined;
   /** The time at which the run continues by itself. */
   readonly waitsUntil?: number | undefined;
@@ -39,13 +39,13 @@ export interface ActiveRun {
   readonly steps: number;
   /** The number of model failures since its last answer. */
   readonly failures: number;
-  /** Whether the model reported an overflowing context since its last answer. */
+  /** Whether the model has rejected a context as too long since its last answer. */
   readonly overflowed: boolean;
-  /** How often the model was told that its output does not fit the schema. */
+  /** How often the model was asked to correct an output that does not fit the schema. */
   readonly repairs: number;
   /** The message id of the pending model request, and the tokens reserved for it. */
   readonly asked?: { readonly message: MessageId; readonly tokens: number } | undefined;
-  /** When the run last started to work. The time from here to the next wait counts as active time. */
+  /** When the run last started or resumed. The time from then until the next wait is counted as active time. */
   readonly activeSince?: number | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface ApprovalState {
   readonly roles?: readonly string[] | undefined;
   readonly notRequester?: boolean | undefined;
   readonly expiresAt?: number | undefined;
-  /** Absent while the approval is open. */
+  /** The answer. Absent while the approval is open. */
   readonly settled?: (Omit<PayloadOf<'approval.settled'>, 'approval'> & { readonly by: Actor }) | undefined;
 }
 
@@ -75,16 +75,16 @@ export interface QuestionState {
 type ChildWait = Pick<PayloadOf<'child.waiting'>, 'for' | 'reason'>;
 
 /**
- * A child session that works for a call of this session. It stays in the fold until both the call and the child are
- * over.
+ * A child session that works for a call of this session. It stays in the fold until both the call and the child have
+ * ended.
  */
 export interface Child {
   readonly session: SessionId;
-  /** Set while the child waits. The run of the call waits with it. */
+  /** Set while the child waits. The run that made the call waits too. */
   readonly waiting?: ChildWait | undefined;
-  /** Set when the child has ended and its usage was counted. */
+  /** Set when the child has ended and its usage was charged. */
   readonly isEnded?: true;
-  /** Set when the call is over but the child is not: after a timeout, a cancel or the loss of the worker. */
+  /** Set when the call has ended but the child has not: after a timeout, a cancel or the loss of the worker. */
   readonly isForsaken?: true;
 }
 
@@ -107,7 +107,7 @@ export interface RunFold {
 export const waitsForChildren = ({ children }: RunFold, running: Readonly<Record<string, unknown>>): boolean =>
   Object.keys(running).every((callId) => children[callId]?.waiting);
 
-/** The children whose calls are over but which have not been ended yet. */
+/** The children whose calls have ended, but which have not ended themselves. */
 export const forsakenChildren = ({ children }: RunFold): readonly (readonly [callId: string, Child])[] =>
   Object.entries(children).filter(([, { isForsaken }]) => isForsaken);
 
@@ -245,12 +245,12 @@ const withChild = (before: RunFold, callId: string, waiting: ChildWait | undefin
 
 /**
  * Clears the waits of all children, so that the worker that claims the run checks them again. The previous worker may
- * have died before it was sure.
+ * have died before it recorded the newest status of a child.
  */
 const lookAtChildren = (before: RunFold): RunFold =>
   Object.keys(before.children).reduce((fold, callId) => withChild(fold, callId, undefined), before);
 
-/** Marks that either the call or its child is over. Drops the child once both are. */
+/** Marks that either the call or its child has ended. Removes the child once both have ended. */
 const over = (children: RunFold['children'], callId: string, what: 'isEnded' | 'isForsaken'): RunFold['children'] => {
   const child = children[callId];
   if (!child) return children;
@@ -259,7 +259,7 @@ const over = (children: RunFold['children'], callId: string, what: 'isEnded' | '
     : { ...children, [callId]: { ...child, [what]: true } };
 };
 
-/** Drops the approvals and the question of a call that has its result. */
+/** Removes the approvals and the question of a call that has its result. */
 const settleCall = (before: RunFold, callId: string): RunFold => ({
   ...before,
   approvals: Object.fromEntries(Object.entries(before.approvals).filter(([, each]) => each.callId !== callId)),

@@ -5,7 +5,7 @@ import type { SessionFold } from '../fold.ts';
 
 interface Settlement {
   readonly outcome: Exclude<ToolOutcome, 'ok'>;
-  /** The text that the model reads. */
+  /** The text that the model receives. */
   readonly text: string;
   readonly run?: RunId | undefined;
 }
@@ -29,7 +29,7 @@ export const endRunningCalls = (
     run,
   }));
 
-/** A stored result for every call that will never get its own, so that every context has a result for each call. */
+/** Returns a result for every call that will never get its own, so that every context has a result for each call. */
 export const settleOpenCalls = (
   { openCalls, turn }: SessionFold,
   { outcome, text, run }: Settlement = interruptedCalls,

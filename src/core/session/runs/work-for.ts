@@ -1,16 +1,19 @@
 import type { SessionFold } from '../fold.ts';
 import { type ActiveRun, forsakenChildren, type QueuedInput, waitsForChildren } from './run-fold.ts';
 
-/** What a worker has to do in a session, according to its log. */
+/** The work in a session, according to its log. */
 export type WorkFor =
   | { readonly do: 'begin'; readonly input: QueuedInput }
-  /** The previous worker is gone, or was told to stop. */
+  /** The previous worker has died, or was requested to stop. */
   | { readonly do: 'take-over'; readonly run: ActiveRun }
   /** The wait or the pause is over. */
   | { readonly do: 'resume'; readonly run: ActiveRun }
-  /** Children still work for calls that are over, because the worker that ended the calls died before ending them. */
+  /**
+   * Child sessions are still open although their calls have ended, because the worker that ended the calls died before
+   * it ended the children.
+   */
   | { readonly do: 'end-children' }
-  /** Nothing until `dueAt`, unless another event arrives. */
+  /** There is no work until `dueAt`, unless another event is appended. */
   | { readonly do: 'nothing'; readonly dueAt?: number | undefined };
 
 const nothing: WorkFor = { do: 'nothing' };
@@ -48,7 +51,7 @@ const nextInput = (queue: readonly QueuedInput[], now: number): WorkFor => {
   return input ? { do: 'begin', input } : { do: 'nothing', dueAt: earliest(queue.map(({ notBefore }) => notBefore)) };
 };
 
-/** Pure: reads only the fold. */
+/** Returns the work in a session. A pure function that reads only the fold. */
 export const workFor = (fold: SessionFold, now: number): WorkFor => {
   const { status, holder, run, queue } = fold;
   if (!run && forsakenChildren(fold).length > 0) return { do: 'end-children' };

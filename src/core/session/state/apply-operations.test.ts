@@ -14,7 +14,7 @@ const ordinary = fc
   .map(plain);
 
 describe('an RFC 6902 patch', () => {
-  test('[STATE2] gives the same result as another implementation and does not change its argument', () => {
+  test('[STATE2] produces the same result as another implementation and does not change its argument', () => {
     fc.assert(
       fc.property(ordinary, ordinary, (before, after) => {
         const patch = createPatch(before, after) as PatchOperation[];

@@ -5,8 +5,8 @@ import { copyRecord } from '../events/copy-record.ts';
 import { isSameJson } from './patch-between.ts';
 
 /*
- * RFC 6902 on immutable values. Each container on the way to a change is copied once, and the rest is shared. We do not
- * use a library, because those skip keys such as `constructor` or change their argument.
+ * RFC 6902 on immutable values. Each container on the way to a change is copied once, and the rest is shared. We do
+ * not use a library, because existing libraries skip keys such as `constructor` or change their argument.
  */
 type Value = unknown;
 export type Container = Value[] | Record<string, Value>;
@@ -37,7 +37,7 @@ const childOf = (parent: Value, segment: string): Value => {
 
 const isContainer = (value: Value): value is Container => value !== null && typeof value === 'object';
 
-/** Sets an own property of any name, even `__proto__`. */
+/** Sets an own property, whatever its name, even `__proto__`. */
 export const put = (container: Container, segment: string, value: Value): void => {
   Object.defineProperty(container, segment, { value, configurable: true, enumerable: true, writable: true });
 };
@@ -45,7 +45,10 @@ export const put = (container: Container, segment: string, value: Value): void =
 /** Existing copies of containers, which may be reused instead of copying again. */
 export type Spares = ReadonlyMap<Container, Container>;
 
-/** Bounded, because each `copy` of a copy doubles it, and a few dozen would exhaust memory. */
+/**
+ * The maximum size of all copied values. It is limited because each `copy` of a copy doubles it, and a few dozen
+ * copies would exhaust memory.
+ */
 const maxCopiedChars = 16 * 1024 * 1024;
 
 /** Estimates the length of a value's JSON. Stops counting soon after the limit. */
@@ -142,7 +145,10 @@ class Patching {
     put(container, last, replacement);
   }
 
-  /** The container that holds the last segment of a path. All containers on the way are owned copies afterwards. */
+  /**
+   * Returns the container of the last segment of a path. After the call, this patch owns copies of all containers on
+   * the path.
+   */
   #placeOf(path: string): { readonly container: Container; readonly last: string } {
     const segments = segmentsOfPointer(path);
     const last = segments.at(-1);

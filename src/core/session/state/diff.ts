@@ -6,9 +6,9 @@ type Entry<C extends Collection> = State[C][string];
 
 export interface EntryChange<T> {
   readonly id: string;
-  /** Absent for an added entry. */
+  /** The earlier value. Absent for an added entry. */
   readonly before?: T;
-  /** Absent for a removed entry. */
+  /** The later value. Absent for a removed entry. */
   readonly after?: T;
 }
 

@@ -22,7 +22,7 @@ const loweredBy = (...patch: PatchOperation[]): Readonly<Record<string, Provenan
 
 const copy = (from: string, path: string): PatchOperation => ({ op: 'copy', from, path });
 
-test('[PROV3] an entry that a patch assembles gets the lowest provenance of its copied parts', () => {
+test('[PROV3] an entry that a patch assembles from copies gets the lowest provenance of its copied parts', () => {
   const empty = { op: 'add', path: '/facts/x', value: {} } as const;
   const [afar, mine] = [copy('/facts/web', '/facts/x/a'), copy('/facts/said', '/facts/x/b')];
   expect(loweredBy(empty, afar, mine)).toEqual({ '/facts/x': 'unverified' });
@@ -60,7 +60,7 @@ test('[PROV3] an entry is not lowered by another entry whose name has the same p
   expect(loweredBy({ op: 'add', path: '/facts/we', value: 'mine' }, copy('/facts/we', '/facts/y'))).toEqual({});
 });
 
-test('[PROV3] a record that replaces a text gets the provenance of its writer, and a removed entry has none', () => {
+test('[PROV3] a record that replaces a text gets the provenance of its commit, and a removed entry has none', () => {
   expect(loweredBy({ op: 'add', path: '/facts/rumour', value: { port: 80 } })).toEqual({});
   expect(loweredBy(copy('/facts/web', '/facts/said'), { op: 'remove', path: '/facts/said' })).toEqual({});
 });

@@ -4,12 +4,12 @@ import { type ChangedFile, maxPointerChars, type State } from '../../../schema/s
 import type { StateDraft } from './state-change.ts';
 
 type FileEntry = State['filesModified'][string];
-/** Distinguishes a change from a later change of the same kind. */
+/** The cause of a change. It distinguishes the change from a later change of the same kind. */
 type Cause = NonNullable<PayloadOf<'files.snapshotted'>['cause']> | { readonly after: number };
 
 /**
- * The maximum number of entries per change. A command can unpack more files than the state should list. Files in `.git`
- * are always grouped.
+ * The maximum number of entries per change. It is limited because a command can unpack more files than the state
+ * should list. Files in `.git` are always grouped.
  */
 const maxNamed = 1000;
 /** The key that groups files of the whole worktree. */
@@ -42,8 +42,8 @@ const entryFor = (key: string, group: readonly ChangedFile[], cause: Cause): Fil
 };
 
 /**
- * Records the changed files in the state: the newest change of each path. A renamed file counts as deleted at its old
- * path.
+ * Records the changed files in the state: the newest change of each path. A renamed file is recorded as deleted at its
+ * old path.
  */
 export const applyFileChanges = (
   draft: Pick<StateDraft, 'filesModified'>,

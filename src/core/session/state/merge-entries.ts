@@ -21,7 +21,7 @@ export interface Merge {
 const entriesOf = (state: State): readonly string[] =>
   Object.entries(state).flatMap(([part, entries]) => Object.keys(entries).map((id) => pointerOf(part, id)));
 
-/** Tool counters belong to the session that made the calls, so they are not merged. */
+/** Whether the path is a tool counter. Counters belong to the session that made the calls, so they are not merged. */
 export const isToolCounter = (path: string): boolean => path.startsWith('/toolsUsed/');
 
 export const differingPaths = (ours: State, theirs: State): readonly string[] =>
@@ -33,7 +33,7 @@ const isTheirsNew = ({ base, theirs }: DifferingEntry): boolean => !isSameJson(b
 const isOursNew = ({ base, ours }: DifferingEntry): boolean => !isSameJson(base, ours);
 
 /**
- * Facts and their pins that must be chosen together, because choosing entry by entry would leave a pin without its
+ * Returns facts and pins that must be chosen together, because choosing entry by entry would leave a pin without its
  * fact.
  */
 const tornPairs = (
@@ -58,7 +58,7 @@ const operationFor = ({ path, ours, theirs }: DifferingEntry): PatchOperation =>
   return { op: ours === undefined ? 'add' : 'replace', path, value: theirs };
 };
 
-/** Merges entry by entry: adopts what only they changed. `prefer` decides conflicts. */
+/** Merges entry by entry. Adopts entries that only the branch changed. `prefer` decides conflicts. */
 export const mergeEntries = (entries: readonly DifferingEntry[], ours: State, prefer: 'ours' | 'theirs'): Merge => {
   const changedByBoth = (entry: DifferingEntry): boolean => isTheirsNew(entry) && isOursNew(entry);
   const torn = tornPairs(entries, ours, (entry) => (changedByBoth(entry) ? prefer === 'theirs' : isTheirsNew(entry)));

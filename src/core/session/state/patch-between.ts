@@ -5,7 +5,10 @@ import type { StoredOperation } from '../../../schema/state.ts';
 export type Values = Readonly<Record<string, unknown>>;
 type List = readonly unknown[];
 
-/** Comparing two lists costs the product of their lengths. Beyond this limit the list is replaced as a whole. */
+/**
+ * The maximum number of item comparisons. Comparing two lists costs the product of their lengths. Beyond this limit
+ * the list is replaced as a whole.
+ */
 const maxComparisons = 2_500;
 
 export const isRecord = (value: unknown): value is Values => {

@@ -7,7 +7,8 @@ export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
     case 'message.appended':
       if (event.actor.startsWith('importer:')) return 'imported';
       if (event.payload.message.role === 'user') return event.actor.startsWith('member:') ? 'human' : 'unverified';
-      // In a run, `tool.completed` counts instead, because it records whether the tool is trusted.
+      // For a message of a run, the event `tool.completed` is used instead, because it records whether the tool is
+      // trusted.
       return event.payload.message.role === 'tool' && !event.run ? 'unverified' : undefined;
     case 'tool.completed':
       return event.payload.trusted ? 'verified' : 'unverified';

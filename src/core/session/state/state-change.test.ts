@@ -121,7 +121,7 @@ const play = (steps: readonly (readonly Step[])[]): State =>
 const steps = fc.array(fc.array(step, { minLength: 1, maxLength: 4 }), { maxLength: 8 });
 
 describe('a change of the state', () => {
-  test('[STATE2, STATE3] its delta gives the new state and its inverse the old one, for any key names', () => {
+  test('[STATE2, STATE3] its delta produces the new state and its inverse the old one, for any key names', () => {
     fc.assert(
       fc.property(steps, fc.array(step, { minLength: 1, maxLength: 4 }), (history, last) => {
         const before = play(history);
@@ -238,7 +238,7 @@ describe('a change of the state', () => {
     expect(inverse).toEqual([{ op: 'replace', path: `/facts/${id}`, value: { [key]: 1 } }]);
   });
 
-  test('[STATE3] a delta decided on one state can be applied to another', () => {
+  test('[STATE3] a delta that was computed on one state can be applied to another', () => {
     const { delta } = changeState(emptyState, (draft) => Object.assign(draft.facts, { mine: 1 }));
     const moved = changeState(emptyState, (draft) => Object.assign(draft.facts, { theirs: 2 })).state;
     expect(applyDelta(moved, delta).facts).toEqual({ mine: 1, theirs: 2 });
@@ -258,7 +258,7 @@ describe('a change of the state', () => {
     expect(refused.message).not.toContain('/facts/k5');
   });
 
-  test('[STATE9] a change of ten thousand entries costs time linear in their number', () => {
+  test('[STATE9] a change of ten thousand entries takes time linear in their number', () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `id-${index}`);
     const { state, delta } = changeState(emptyState, (draft) => {
       for (const id of ids) draft.facts[id] = id;

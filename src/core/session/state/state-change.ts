@@ -63,7 +63,7 @@ export const valueAt = (state: State, pointer: string): unknown =>
     state,
   );
 
-/** The first array on a path. Its content decides what an index means. */
+/** The path of the first array on a path. The array's content decides which item an index means. */
 const arrayOn = (value: unknown, segments: readonly string[]): readonly string[] | undefined => {
   let here = value;
   for (const [depth, segment] of segments.entries()) {
@@ -103,7 +103,8 @@ interface Difference {
 const ownValue = (values: Values, key: string): unknown => (Object.hasOwn(values, key) ? values[key] : undefined);
 
 /**
- * The touched keys whose values differ. A path that ends here touches all keys. An undefined value counts as absent.
+ * The touched keys whose values differ. A path that ends at this level touches all keys. An undefined value is treated
+ * as absent.
  */
 const keysThatDiffer = (old: Values, now: Values, touched: readonly Path[]): readonly string[] => {
   const next = touched.map(([key]) => key);
@@ -113,7 +114,7 @@ const keysThatDiffer = (old: Values, now: Values, touched: readonly Path[]): rea
   );
 };
 
-/** Compares only the touched entries, because a change leaves most entries alone. */
+/** Compares only the touched entries, because a change touches few entries. */
 const differencesBetween = (before: State, { state, touched }: Wanted): readonly Difference[] => {
   const [all, wanted] = [before, state] as unknown as readonly [Values, Values];
   return keysThatDiffer(all, wanted, touched).flatMap((part): readonly Difference[] => {
@@ -148,8 +149,8 @@ const patched = (before: State, operations: readonly PatchOperation[]): Wanted =
 };
 
 /**
- * Whether the function returned a new state, as a reducer would. Returning the draft or the value of an assignment is
- * fine.
+ * Whether the function returned a new state, as a reducer would, which is an error. Returning the draft or the value
+ * of an assignment is allowed.
  */
 const isOtherState = (returned: unknown): boolean =>
   typeof returned === 'object' &&
@@ -246,7 +247,7 @@ const refuseProblems = (differences: readonly Difference[]): void => {
   if (problems.length > 0) throw stateInvalid(problems);
 };
 
-/** Redacts new values and keys. An existing key that has since become a secret stays. */
+/** Redacts new values and keys. An existing key that became a secret later is not changed. */
 const withoutSecrets = (
   before: State,
   differences: readonly Difference[],
@@ -267,8 +268,8 @@ const withoutSecrets = (
 };
 
 /**
- * Reuses the collections that the draft copied, after undoing its changes in them. The drafted state must not be used
- * afterwards.
+ * Returns the collections that the draft copied, after undoing the draft's changes in them, so that they can be
+ * reused. The drafted state must not be used afterwards.
  */
 const sparesOf = (before: State, { state, touched }: Wanted): Spares => {
   const parts = Map.groupBy(touched, ([part]) => part as keyof State);

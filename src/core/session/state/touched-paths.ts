@@ -19,7 +19,10 @@ export const touchedPaths = (
   return [...new Set(paths)].map((path) => ({ path, provenance: entryProvenance?.[entryOf(path)] ?? provenance }));
 };
 
-/** The distinct entries that a delta changes, as paths of two segments. A replaced collection gives its own path. */
+/**
+ * The distinct entries that a delta changes, as paths of two segments. For a replaced collection, returns the path of
+ * the collection.
+ */
 export const entriesTouched = (delta: readonly StoredOperation[]): readonly string[] => [
   ...new Set(delta.flatMap(({ op, path }) => (op === 'test' ? [] : [entryOf(path)]))),
 ];
