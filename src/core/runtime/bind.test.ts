@@ -75,7 +75,7 @@ describe('a bound agent', () => {
     expect(migrated).toMatchObject({ origin: { kind: 'migrate' }, provenance: 'unverified' });
   });
 
-  test('[STATE5] whose schema turns out to be asynchronous is rejected then', async () => {
+  test('[STATE5, STATE10] whose schema turns out to be asynchronous is rejected then', async () => {
     const slow = defineAgent({
       name: 'slow',
       version: 1,
