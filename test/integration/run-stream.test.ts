@@ -89,7 +89,7 @@ test('[RUN31, RUN32, RUN18] a run is streamed from its start to its result', asy
   expect(parts.at(-1)).toEqual({ type: 'end', seq: expect.any(Number), result: await run.result() });
 });
 
-test('[RUN31, RUN32, RUN34] a run that has ended is told again, and from each part on what came after it', async () => {
+test('[RUN31, RUN38, RUN32, RUN34] a run that has ended is told again, and from each part on what came after it', async () => {
   const { session } = await open(counting);
   const run = await session.send('Go');
   const live = await Array.fromAsync(run.stream());

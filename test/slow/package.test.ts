@@ -123,7 +123,7 @@ describe('the tarball', () => {
 });
 
 describe.concurrent('installed into an empty project, without optional packages', () => {
-  test('[CLI2] tells a program run by an older Node which version is needed', async () => {
+  test('[CLI2, CLI30] tells a program run by an older Node which version is needed', async () => {
     const script = `import { openRuntime } from 'perdure';
       await openRuntime({ store: 'sqlite:old/perdure.db' }).catch(({ message }) => console.log(message));`;
     const [node, ...options] = olderNode(project);

@@ -138,7 +138,7 @@ test('[START1] the README names the tests that every change must pass', () => {
   expect(steps).toEqual(expect.arrayContaining(['step npm ci', `step ${run}`]));
 });
 
-test('[DOC3] the figures in the README are those of the last recorded peer benchmark', () => {
+test('[DOC3, DOC8] the figures in the README are those of the last recorded peer benchmark', () => {
   const report = readFileSync(join(checkout, 'bench', 'results', 'peers.md'), 'utf8');
   const [said] = readme.split('\n## ').filter((part) => part.startsWith('What it costs'));
   const ratios = [...said!.matchAll(/([\d.]+)x/g)].map(([, ratio]) => ratio);

@@ -38,7 +38,7 @@ test('[RUN32] pieces that come before the log says that the model was asked wait
   expect(text()).toBe('One, two.');
 });
 
-test('[RUN32] pieces that overlap, come late or leave a gap are given once, and the log fills the gap', () => {
+test('[RUN32, RUN39] pieces that overlap, come late or leave a gap are given once, and the log fills the gap', () => {
   const { show, ask, answer, text, given } = start();
   ask();
   show(0, 'One, ');

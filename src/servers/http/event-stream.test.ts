@@ -61,7 +61,7 @@ test('[HTTP8] beats do not displace frames that wait for a slow client', async (
   );
 });
 
-test('[HTTP22] beats keep an idle stream open', async () => {
+test('[HTTP22, HTTP30] beats keep an idle stream open', async () => {
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
@@ -73,7 +73,7 @@ test('[HTTP22] beats keep an idle stream open', async () => {
   await reader.cancel();
 });
 
-test('[HTTP22] a client that disconnects ends the source and releases the stream', async () => {
+test('[HTTP22, HTTP30] a client that disconnects ends the source and releases the stream', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
   const response = start((signal) => framesInto(made, signal), { onEnd: () => ended++ });

@@ -215,7 +215,7 @@ test('[HTTP3, HTTP19] the same holds for PATCH, PUT and DELETE, and a key is bou
   }
 });
 
-test('[HTTP18] routes that show or take a secret keep no idempotency key, so that a repeated request is done again', async () => {
+test('[HTTP18, HTTP28] routes that show or take a secret keep no idempotency key, so that a repeated request is done again', async () => {
   const { json, runtime } = await startTestServer();
   const keyed = (method: string, body: unknown = {}) => ({ method, body, headers: { 'idempotency-key': 'k' } });
   const [first, second] = [await json('/v1/keys', keyed('POST')), await json('/v1/keys', keyed('POST'))];
