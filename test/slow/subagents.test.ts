@@ -297,7 +297,7 @@ const family = async (
   return { runtime, session, open, childId, dying };
 };
 
-test('[SUB2] a working child ends even if the process that cancelled its parent died midway', async () => {
+test('[SUB2, SUB8] a working child ends even if the process that cancelled its parent died midway', async () => {
   const { runtime, session, open, childId, dying } = await family({ calls: [{ tool: 'stuck', input: {} }] });
   await runtime.worker().start();
   await session.send('Go');
