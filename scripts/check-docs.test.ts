@@ -52,7 +52,7 @@ test('[DOC3] links are resolved relative to their page, and links in code and co
   );
 });
 
-test('[DOC3] a stale page, or one that no generator writes, is a problem', () => {
+test('[DOC3, DOC8] a stale page, or one that no generator writes, is a problem', () => {
   const page = { path: 'docs/reference/a.md', render: () => 'new' };
   expect(findStalePages([page], new Map([[page.path, 'new']]))).toEqual([]);
   const stale = 'docs/reference/a.md is out of date: run npm run reference';

@@ -172,7 +172,7 @@ test('[CLIR10] waiting for a run that no worker claims prints a note that says h
   expect(one.text().match(/no worker/g)).toHaveLength(1);
 }, 60_000);
 
-test('[CLIR10, CLIR20] detaching from an input that no worker claims prints that it waits, and so does a retry', async () => {
+test('[CLIR10, CLIR31, CLIR20] detaching from an input that no worker claims prints that it waits, and so does a retry', async () => {
   const { afar, runtime } = await start({}, { hasWorker: false });
   const err = recorder(Number.POSITIVE_INFINITY);
   let leave: ((how: 'interrupt' | 'leave') => void) | undefined;
@@ -295,7 +295,7 @@ test('[CLIENT15] commands that need the store itself are refused before any requ
   });
 }, 60_000);
 
-test('[CLIENT14, CLI26] store options are refused with a server, whether the option or the environment names it, and nothing changes', async () => {
+test('[CLIENT14, CLIENT20, CLI26] store options are refused with a server, whether the option or the environment names it, and nothing changes', async () => {
   const { url, keys, runtime } = await start();
   const env = { PERDURE_KEY: keys.admin };
   const columns = Number.POSITIVE_INFINITY;

@@ -216,7 +216,7 @@ test('[CLIENT2] a client of a server can manage secrets and webhooks', async () 
   await expect(webhooks.test(webhook.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
 }, 60_000);
 
-test('[CLIENT1] verbs that only work where the store is fail with advice, and invalid addresses and keys are rejected', async () => {
+test('[CLIENT1, CLIENT17] verbs that only work where the store is fail with advice, and invalid addresses and keys are rejected', async () => {
   const key = 'pdk_local.key.secret';
   const client = connect({ url: 'http://127.0.0.1:9', key });
   const open = client.sessions.open({ files: { from: '.' } });
@@ -337,7 +337,7 @@ const breaking = () => {
   return { fetch: breakingFetch, connections: () => connections };
 };
 
-test('[CLIENT4, RUN22] a run and an input that joined it are read to their end despite broken connections, and a reader that starts after the end returns immediately', async () => {
+test('[CLIENT4, CLIENT18, RUN22] a run and an input that joined it are read to their end despite broken connections, and a reader that starts after the end returns immediately', async () => {
   const { server, keys, runtime } = await startTestServer({}, {}, { hasWorker: false });
   const broken = breaking();
   const client = connect({ url: server.url, key: keys.member, fetch: broken.fetch });

@@ -191,7 +191,7 @@ test('[CLIENT6] the API key is sent only to the configured server, and redirects
   expect(elsewhere.asked).toEqual([]);
 });
 
-test('[CLIENT6] an answer that is not from Perdure is reported without a retry', async () => {
+test('[CLIENT6, CLIENT19] an answer that is not from Perdure is reported without a retry', async () => {
   const { client, session, asked } = await startServer((request, response) => {
     const isJson = request.url?.includes('/usage');
     response.writeHead(200, { 'content-type': isJson ? 'application/json' : 'text/html' }).end('<h1>Welcome</h1>');
@@ -218,7 +218,7 @@ const flood = (response: ServerResponse, type: string, piece: Buffer): void => {
   go();
 };
 
-test('[CLIENT6] an endless answer and an endless frame are abandoned at a limit', async () => {
+test('[CLIENT6, CLIENT19] an endless answer and an endless frame are abandoned at a limit', async () => {
   const piece = Buffer.alloc(1024 * 1024, 'x');
   const { session } = await startServer((request, response) => {
     const isStream = request.headers.accept === 'text/event-stream';

@@ -31,7 +31,7 @@ test.each([
   for (const hint of hints) expect(refusal).toContain(hint);
 });
 
-test('[MODEL8] an empty or blank API key is treated as missing', async () => {
+test('[MODEL8, MODEL15] an empty or blank API key is treated as missing', async () => {
   for (const key of ['', ' ', '\n']) {
     expect(await refusalOf('openai/gpt-5', { env: { OPENAI_API_KEY: key } })).toContain(
       'set OPENAI_API_KEY, or models.providers.openai.apiKey in perdure.config.ts or openRuntime',

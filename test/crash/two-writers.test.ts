@@ -66,7 +66,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     expect(await expectSound(store, key)).toHaveLength(41);
   });
 
-  test('[LOG1, LOG4] facts from three processes all land, each with its own seq', async () => {
+  test('[LOG1, LOG4, LOG10] facts from three processes all land, each with its own seq', async () => {
     const key = newKey();
     await openSession(store, key);
     const facts = (i: number) => Array.from({ length: 100 }, (_, n) => requestOf(key, rawText(`${i}.${n}`)));

@@ -305,7 +305,7 @@ describe('invalid calls and faults', () => {
     expect(await said(['show', id])).toContain('a \ufffd b');
   });
 
-  test('[CLI1, CLI3, FAULT1, CLI18] an unreachable database is reported without its password', async () => {
+  test('[CLI1, CLI3, CLI31, FAULT1, CLI18] an unreachable database is reported without its password', async () => {
     const store = 'postgres://ann:s3cr3t@127.0.0.1:1/app';
     const { code, out, err } = await callPerdure(['ls'], { env: { PERDURE_STORE: store, PERDURE_DEBUG: '1' } });
     expect({ code, out }).toEqual({ code: 8, out: '' });

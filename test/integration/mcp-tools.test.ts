@@ -84,7 +84,7 @@ describe('tools of an MCP server', () => {
     ]);
   });
 
-  test("[MCP2] over stdio receive the workspace's secrets when they are called, and nothing else of the environment", async () => {
+  test("[MCP2, MCP3] over stdio receive the workspace's secrets when they are called, and nothing else of the environment", async () => {
     process.env.HIDDEN = 'the environment';
     onTestFinished(() => {
       delete process.env.HIDDEN;

@@ -185,14 +185,14 @@ describe.each(storeKinds)('a program on %s', (kind) => {
     };
   };
 
-  test('[RUN29] exits by itself after its last run', async () => {
+  test('[RUN29, RUN40] exits by itself after its last run', async () => {
     const run = await start();
     const script = run(`${openSession} console.log((await (await session.send('Hello')).result()).output);`);
     expect(await script.line()).toBe('Hello.');
     expect(await script.ended).toEqual({ code: 0, said: '' });
   });
 
-  test('[RUN29] that sends an input and does not wait for it exits when the run has ended', async () => {
+  test('[RUN29, RUN40] that sends an input and does not wait for it exits when the run has ended', async () => {
     const run = await start();
     const script = run(`${openSession} await session.send('Hello');`);
     expect(await script.ended).toEqual({ code: 0, said: '' });

@@ -325,7 +325,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect((await other.authenticate(token))?.identity.role).toBe('member');
     });
 
-    test('[PDK6] a caller cannot make or rotate a key with more rights than their own', async () => {
+    test('[PDK6, PDK8] a caller cannot make or rotate a key with more rights than their own', async () => {
       const { scoped, key, token } = await withKey({ areas: ['keys', 'files'] });
       const wide = await scoped.keys.create({ member: 'ann' });
       const limited = await signIn(token);
@@ -345,7 +345,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       expect(await runtime.authenticate(wide.token)).toBeUndefined();
     });
 
-    test('[PDK6] a caller cannot make or rotate a key that outlives their own', async () => {
+    test('[PDK6, PDK8] a caller cannot make or rotate a key that outlives their own', async () => {
       const expiresAt = now + dayMs;
       const { scoped, token } = await withKey({ expiresAt });
       const lasting = await scoped.keys.create({ member: 'ann' });

@@ -61,7 +61,7 @@ const waitsForAgent = {
   reason: expect.stringMatching(/^AGENT_VERSION_UNAVAILABLE: .*coder version 2/),
 };
 
-test('[AGT2] a run whose agent no worker holds waits for a worker that does, and the wait is recorded once', async () => {
+test('[AGT2, AGT6] a run whose agent no worker holds waits for a worker that does, and the wait is recorded once', async () => {
   const { holder, session, types, foreign } = await start();
   for (const runtime of [await foreign(), await foreign()]) await runtime.worker({ pollMs: 20 }).start();
   const run = await session.send('Go');
@@ -85,7 +85,7 @@ test('[AGT2] a worker that does not hold the agent leaves the run to others', as
   expect(await types()).not.toContain('run.waiting');
 });
 
-test('[AGT2, RUN6] a run that has started also waits for its agent when its worker is gone, and continues as the same run', async () => {
+test('[AGT2, AGT6, RUN6] a run that has started also waits for its agent when its worker is gone, and continues as the same run', async () => {
   const { holder, session, foreign, onCall } = await start();
   const first = holder.worker();
   await first.start();

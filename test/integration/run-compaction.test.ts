@@ -69,7 +69,7 @@ test("[RUN17] at the window's threshold the older turns are compacted before the
   expect(compaction!.seq).toBeLessThan(called.seq);
 });
 
-test('[RUN17] turns that do not fit the window are compacted, so that the model sees their summary', async () => {
+test('[RUN17, RUN35] turns that do not fit the window are compacted, so that the model sees their summary', async () => {
   const setup = await start();
   await turn(setup, long('first', 9000));
   await turn(setup, long('second', 9000));

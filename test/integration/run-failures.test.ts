@@ -129,7 +129,7 @@ test('[FAULT1] a store failure during a run does not end the run: it is released
   expect(types.filter((type) => type === 'run.started')).toHaveLength(2);
 });
 
-test('[RUN21] a failure code of another release is returned unchanged', () => {
+test('[RUN21, RUN36] a failure code of another release is returned unchanged', () => {
   const payload = { status: 'failed', error: { code: 'FROM_TOMORROW', message: 'not known here' } };
   expect(eventDefinitions['run.ended'].payload.parse(payload)).toEqual(payload);
 });

@@ -57,7 +57,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     return { session, asked, runs: [first, second, third, fourth] };
   };
 
-  test('[FORK6] an input that waited at the fork point is not answered in the fork, wherever it is in the log', async () => {
+  test('[FORK6, FORK10] an input that waited at the fork point is not answered in the fork, wherever it is in the log', async () => {
     const { session, runs } = await startWithTurns();
     const whole = await textsOf(session);
     expect(whole).toEqual([
@@ -93,7 +93,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     expect((await typesOf(run)).at(-1)).toBe('session.forked');
   });
 
-  test('[FORK6, FORK8, RUN23] a rewind cancels the inputs that have not started, and programs that wait for them are notified', async () => {
+  test('[FORK6, FORK10, FORK8, RUN23] a rewind cancels the inputs that have not started, and programs that wait for them are notified', async () => {
     const { runtime, session } = await start();
     const before = await session.send('one');
     const worker = runtime.worker();
@@ -117,7 +117,7 @@ describe.each(storeKinds)('points of sessions with runs on %s', (kind) => {
     ]);
   });
 
-  test('[FORK6, FORK8, REW2, RUN23] a retry cancels the waiting inputs, with events that followers read', async () => {
+  test('[FORK6, FORK10, FORK8, REW2, RUN23] a retry cancels the waiting inputs, with events that followers read', async () => {
     const { runtime, session } = await start();
     const answered = await session.send('one');
     const worker = runtime.worker();

@@ -33,7 +33,7 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
     expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(inputs);
   };
 
-  test('[RUN23] are listed without a worker, behind a waiting run, during a pause and during a handoff, until each has begun, joined or ended', async () => {
+  test('[RUN23, RUN37] are listed without a worker, behind a waiting run, during a pause and during a handoff, until each has begun, joined or ended', async () => {
     const runtime = await open();
     const session = await runtime.sessions.open({ agent });
     await expectWaiting(session, []);

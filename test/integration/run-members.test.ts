@@ -98,7 +98,7 @@ describe('approvals', () => {
     expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   });
 
-  test('[APPR3] the requester, or a member who steered the run, is not accepted as another person', async () => {
+  test('[APPR3, APPR5] the requester, or a member who steered the run, is not accepted as another person', async () => {
     const { as, id, session, run } = await asked('others', 'admin');
     await expect(as('ann', 'admin').approvals.approve(id)).rejects.toMatchObject(forbidden);
     const bob = await as('bob', 'admin').sessions.get(session.id);
@@ -108,7 +108,7 @@ describe('approvals', () => {
     expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   });
 
-  test('[APPR3, SUB1] for approvals of a subagent, the requester is the member who sent the input to the first agent', async () => {
+  test('[APPR3, APPR5, SUB1] for approvals of a subagent, the requester is the member who sent the input to the first agent', async () => {
     const { as, boss } = await start(scriptCalling('others'));
     const ann = as('ann', 'admin');
     const run = await (await ann.sessions.open({ agent: boss })).send('Go');

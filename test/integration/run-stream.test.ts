@@ -89,7 +89,7 @@ test('[RUN31, RUN32, RUN18] a run is streamed from its start to its result', asy
   expect(parts.at(-1)).toEqual({ type: 'end', seq: expect.any(Number), result: await run.result() });
 });
 
-test('[RUN31, RUN32, RUN34] the stream of an ended run replays it, from its start or after any logged part', async () => {
+test('[RUN31, RUN38, RUN32, RUN34] the stream of an ended run replays it, from its start or after any logged part', async () => {
   const { session } = await open(counting);
   const run = await session.send('Go');
   const live = await Array.fromAsync(run.stream());

@@ -160,7 +160,7 @@ const settled = async (session: Session, run: { result(): Promise<{ status: stri
 };
 
 describe.each(storeKinds)('secrets on %s', (kind) => {
-  test('[RED6, RED11, RED12] planted everywhere, are in no byte of the store, bundles or worktree metadata, and in no preview or request', async () => {
+  test('[RED6, RED14, RED11, RED12] planted everywhere, are in no byte of the store, bundles or worktree metadata, and in no preview or request', async () => {
     const place = await newStorePlace(kind);
     undo.push(place.remove);
     const data = await newData();

@@ -57,7 +57,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await session.files.list()).toEqual([]);
   });
 
-  test('[FILE30] a missing path is reported with nearby names, and a folder or link is reported as such', async () => {
+  test('[FILE30, FILE58] a missing path is reported with nearby names, and a folder or link is reported as such', async () => {
     const session = await begin({ 'src/main.ts': '1', 'src/other.ts': '2', README: '3' });
     const reading = (path: string) => session.files.read(path);
     await expect(reading('src/Main.js')).rejects.toMatchObject({
@@ -97,7 +97,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     rmSync(folder, { recursive: true });
   });
 
-  test('[FILE31] a write is a snapshot and a commit by its member, and a write without changes appends nothing', async () => {
+  test('[FILE31, FILE59] a write is a snapshot and a commit by its member, and a write without changes appends nothing', async () => {
     const session = await begin();
     const { seq, hash } = await session.files.write('a', 'same', { why: 'first' });
     expect(await session.files.write('a', 'same')).toEqual({ path: 'a', size: 4, hash });
@@ -354,7 +354,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     rmSync(folder, { recursive: true });
   });
 
-  test("[FILE36] an adoption takes over a branch's file changes with its state, in one append", async () => {
+  test("[FILE36, FILE60] an adoption takes over a branch's file changes with its state, in one append", async () => {
     const session = await begin({ a: '1', b: '1', 'd/c': '1', both: '1', gone: '1' });
     const branch = await session.fork();
     await branch.files.write('b', 'theirs');
@@ -447,7 +447,7 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     });
   });
 
-  test('[FILE37] artifacts are kept by name with type and size, across rewinds, in forks and when carried over', async () => {
+  test('[FILE37, FILE61] artifacts are kept by name with type and size, across rewinds, in forks and when carried over', async () => {
     const session = await begin({ 'out/report.md': '# Report' });
     await session.append({ role: 'user', content: 'report' });
     const kept = await session.artifacts.keep('report.md', { path: 'out/report.md' });

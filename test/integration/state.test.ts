@@ -155,7 +155,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect((await session.state()).own).toEqual({ port: 2, tags: ['b', 'c'] });
   });
 
-  test('[STATE5] a schema that validates asynchronously, or rejects its initial state, is rejected at definition', async () => {
+  test('[STATE5, STATE10] a schema that validates asynchronously, or rejects its initial state, is rejected at definition', async () => {
     const slow = z.object({}).refine(async () => true);
     expect(await failureOf(() => defineAgent({ name: 'slow', version: 1, state: slow }))).toMatchObject({
       code: 'AGENT_INVALID',

@@ -195,13 +195,16 @@ test.each([
   ['an addition, not applied', 'a', { old: 'a', new: 'ab' }, 'not-run'],
   ['an addition everywhere', 'ab a', { old: 'a', new: 'ab', all: true }, 'unknown'],
   ['a deletion, applied', 'c', { old: 'a', new: '' }, 'ok'],
-])('[TOOL3] the outcome of an interrupted edit is read from the file: %s', async (_name, content, edit, outcome) => {
-  const { folder } = await start({ 'f.txt': content });
-  const input = { path: 'f.txt', ...edit };
-  expect(await editTool.reconcile!(input as never, newToolContext(folder))).toMatchObject({ outcome });
-  const gone = { ...input, path: 'gone.txt' };
-  expect(await editTool.reconcile!(gone as never, newToolContext(folder))).toEqual({ outcome: 'not-run' });
-});
+])(
+  '[TOOL3, TOOL20] the outcome of an interrupted edit is read from the file: %s',
+  async (_name, content, edit, outcome) => {
+    const { folder } = await start({ 'f.txt': content });
+    const input = { path: 'f.txt', ...edit };
+    expect(await editTool.reconcile!(input as never, newToolContext(folder))).toMatchObject({ outcome });
+    const gone = { ...input, path: 'gone.txt' };
+    expect(await editTool.reconcile!(gone as never, newToolContext(folder))).toEqual({ outcome: 'not-run' });
+  },
+);
 
 test('[TOOL4] read numbers lines, and can continue from any of them', async () => {
   const { use } = await start({ 'a.txt': 'one\r\ntwo\n\nfour', 'empty.txt': '' });
@@ -303,7 +306,7 @@ test('[TOOL5] an expression that would run forever is stopped, and blocks nothin
   };
   let ticks = 0;
   const clock = setInterval(() => ticks++, 10);
-  const result = await searchFiles(request, 1000, new AbortController().signal);
+  const result = await searchFiles(request, 5000, new AbortController().signal);
   clearInterval(clock);
   expect(result).toEqual({ matches: [{ name: 'a.txt', line: 1, text: 'needle' }], isTimedOut: true });
   expect(ticks).toBeGreaterThan(10);

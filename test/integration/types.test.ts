@@ -135,7 +135,7 @@ describe.each(storeKinds)('the types of an agent on %s', (kind) => {
     expect(text.output).toBe('{"count":"12"}');
   });
 
-  test('[TYPE5] without an agent type, state and output are JSON, and `Session` is a session of any agent', async () => {
+  test('[TYPE5, TYPE6] without an agent type, state and output are JSON, and `Session` is a session of any agent', async () => {
     const none = await runtime.sessions.open();
     const { id } = await runtime.sessions.open({ agent: runtime.agents.get('zod', 1) });
     const got = await runtime.sessions.get(id);

@@ -292,7 +292,7 @@ test('[WORKER16] an idle worker does not start again after its runtime closed', 
   await expect(worker.runUntilIdle()).rejects.toMatchObject({ code: 'RUNTIME_CLOSED' });
 });
 
-test('[WORKER16] a runtime keeps no reference to ended workers and dispatchers', async () => {
+test('[WORKER16, WORKER22] a runtime keeps no reference to ended workers and dispatchers', async () => {
   const { line, ended } = runScript(`
     import { setImmediate as turn } from 'node:timers/promises';
     import { setFlagsFromString } from 'node:v8';
@@ -441,7 +441,7 @@ test('[WORKER12] when the answer to a claim is lost, the same worker still works
   expect(await run.status()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER12] a session claimed again before its release was answered stays with the worker', async () => {
+test('[WORKER12, WORKER20] a session claimed again before its release was answered stays with the worker', async () => {
   const { agent, open, calls, begun } = newCluster(scriptedModel(again));
   const answered = Promise.withResolvers<void>();
   let isFirst = true;
@@ -476,7 +476,7 @@ const newBoss = (tools: Tool[], helpers = 1) => {
   return { helper, boss: defineAgent({ name: 'boss', version: 1, model, tools: [subagent(helper)] }) };
 };
 
-test('[WORKER10] a session that waits for a subagent gives its place in the limits to the subagent', async () => {
+test('[WORKER10, WORKER19] a session that waits for a subagent gives its place in the limits to the subagent', async () => {
   const { look, calls } = newCalls();
   const { boss, helper } = newBoss([look], 2);
   const { open } = newCluster();
@@ -493,7 +493,7 @@ test('[WORKER10] a session that waits for a subagent gives its place in the limi
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[WORKER10] a subagent that is waited for runs before older sessions', async () => {
+test('[WORKER10, WORKER19] a subagent that is waited for runs before older sessions', async () => {
   const { look, calls } = newCalls();
   const { boss, helper } = newBoss([look]);
   const { open } = newCluster();

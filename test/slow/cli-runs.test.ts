@@ -521,7 +521,7 @@ describe('leaving a run and coming back', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'run.ended', run, payload: { status: 'succeeded' } });
   });
 
-  test('[CLIR19] attach to an idle session says that it is idle and how to send an input', async () => {
+  test('[CLIR19, CLIR29] attach to an idle session says that it is idle and how to send an input', async () => {
     configured();
     const id = await newTester();
     expect(await perdure(['attach', id])).toEqual({
@@ -892,7 +892,7 @@ describe('demo', () => {
     }
   };
 
-  test('[CLIR8] shows a kill, a takeover, a call that happened once, a fork, a diff, a query and a proof, and checks each claim', async () => {
+  test('[CLIR8, CLIR30] shows a kill, a takeover, a call that happened once, a fork, a diff, a query and a proof, and checks each claim', async () => {
     const { code, out, err } = await inOwnProcess(['demo', '--in', 'story']);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     within(out, 'A script answers here, not a model', ...claims.map((claim) => `\n✓ ${claim}\n`));

@@ -75,7 +75,7 @@ test('[HTTP12] a client that does not read its response is disconnected', async 
   expect(taken).toBeLessThan(size);
 });
 
-test('[HTTP12] a stream ends when its client does not read, has half-closed, or sent a HEAD request', async () => {
+test('[HTTP12, HTTP32] a stream ends when its client does not read, has half-closed, or sent a HEAD request', async () => {
   const server = await besiegedServer({ timeouts: impatient, beatMs: 50 });
   const events = `${server.session}/events`;
   const silent = await openSocket(server.server.url);

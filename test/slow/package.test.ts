@@ -123,7 +123,7 @@ describe('the tarball', () => {
 });
 
 describe.concurrent('installed into an empty project, without optional packages', () => {
-  test('[CLI2] fails in a program run by an older Node with a message that names the required version', async () => {
+  test('[CLI2, CLI30] fails in a program run by an older Node with a message that names the required version', async () => {
     const script = `import { openRuntime } from 'perdure';
       await openRuntime({ store: 'sqlite:old/perdure.db' }).catch(({ message }) => console.log(message));`;
     const [node, ...options] = olderNode(project);

@@ -111,7 +111,9 @@ test("[START1, START2] following the README on a clean clone with the system's N
 
 test("[DOC2] the README's agent runs where the README says to save it, in a checkout and in a separate project", async () => {
   const { code: program } = blocksOf('README.md', readme).find(({ isProgram }) => isProgram)!;
-  const [inCheckout = '', inProject = ''] = /^In a checkout, save it as .*$/m.exec(readme)![0].split('For a project');
+  const [inCheckout = '', inProject = ''] = /^In a checkout, save it as .*$/m
+    .exec(readme)![0]
+    .split('For your own project');
   const codes = (text: string) => Array.from(text.matchAll(/`([^`]+)`/g), ([, code]) => code!);
   const [file, , ...steps] = codes(inCheckout);
   const [pack, ...ownSteps] = codes(inProject);
@@ -138,7 +140,7 @@ test('[START1] the README names the tests that every change must pass', () => {
   expect(steps).toEqual(expect.arrayContaining(['step npm ci', `step ${run}`]));
 });
 
-test('[DOC3] the figures in the README are those of the last recorded peer benchmark', () => {
+test('[DOC3, DOC8] the figures in the README are those of the last recorded peer benchmark', () => {
   const report = readFileSync(join(checkout, 'bench', 'results', 'peers.md'), 'utf8');
   const [said] = readme.split('\n## ').filter((part) => part.startsWith('What it costs'));
   const ratios = [...said!.matchAll(/([\d.]+)x/g)].map(([, ratio]) => ratio);

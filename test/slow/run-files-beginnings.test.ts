@@ -82,7 +82,7 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
     expect((await session.state()).filesModified['node_modules.txt']).toMatchObject({ tool: 'shell' });
   });
 
-  test('[FILE26] changes of an interrupted prepare command are attributed to that command', async () => {
+  test('[FILE26, FILE56] changes of an interrupted prepare command are attributed to that command', async () => {
     const { session, turn, machine, sessionAt } = await startRunFiles(kind, {
       prepare: 'test -e half.txt || { echo half > half.txt; sleep 60; }',
     });
@@ -117,7 +117,7 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
     });
   });
 
-  test('[SUB5] a subagent begins with the files of its parent, and its changes are merged back', async () => {
+  test('[SUB5, SUB9] a subagent begins with the files of its parent, and its changes are merged back', async () => {
     const place = await newPlace(kind);
     const call = (tool: string, input: Json) => ({ calls: [{ tool, input }] });
     const helper = defineAgent({

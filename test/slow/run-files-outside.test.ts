@@ -29,7 +29,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
     expect(await found()).toEqual({ 'a.txt': '644 by hand', 'b.txt': '644 two' });
   });
 
-  test("[FILE20] outside changes are kept before a rewind or another machine's files replace them", async () => {
+  test("[FILE20, FILE55] outside changes are kept before a rewind or another machine's files replace them", async () => {
     const { session, turn, found, seen } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     await turn(write({ 'a.txt': 'two' }));
@@ -81,7 +81,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
     },
   );
 
-  test("[FILE27] a write from elsewhere during a call is merged with the call's changes before the next call", async () => {
+  test("[FILE27, FILE57] a write from elsewhere during a call is merged with the call's changes before the next call", async () => {
     const { session, turn, found } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     await turn(async (context) => {
@@ -104,7 +104,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
     });
   });
 
-  test('[FILE27] when both wrote the same file, the worktree keeps its own version, and the other is reported and kept', async () => {
+  test('[FILE27, FILE57] when both wrote the same file, the worktree keeps its own version, and the other is reported and kept', async () => {
     const { session, turn, found } = await startRunFiles(kind);
     await turn(write({ 'a.txt': 'one' }));
     let written = 0;

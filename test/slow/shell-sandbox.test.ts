@@ -252,14 +252,14 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
     const bomb = 'bomb() { [ $1 -eq 0 ] || { bomb $(($1 - 1)) | bomb $(($1 - 1)) & }; sleep 20; }; bomb 9';
     expect(await run(bomb)).toMatchObject({
       limit: 'processes',
-      ended: expect.stringContaining('more processes'),
+      ended: expect.stringContaining('limit of processes'),
     });
     expect(await run('for n in 1 2 3 4 5; do sleep 0.2 & done; wait; echo few')).toMatchObject({ output: 'few\n' });
   });
 
   test('[TOOL16] memory is limited for all processes together, and shared memory is counted once', async () => {
     const { run } = await start({ limits: { memoryBytes: 60 * 1024 ** 2 } });
-    const ended = { limit: 'memory', ended: expect.stringContaining('more memory') };
+    const ended = { limit: 'memory', ended: expect.stringContaining('memory limit') };
     expect(await run('tail /dev/zero')).toMatchObject(ended);
     const small = 'x=$(head -c 30000000 /dev/zero | tr "\\0" x); sleep 20';
     expect(await run(`(${small}) & (${small}) & (${small}) & wait`)).toMatchObject(ended);

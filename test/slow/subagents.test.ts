@@ -86,7 +86,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     expect(limits.slice(1)).toEqual([helperTokens]);
   });
 
-  test('[SUB2] cancelling the parent ends its children', async () => {
+  test('[SUB2, SUB8] cancelling the parent ends its children', async () => {
     const started = await start([{ calls: [{ tool: 'stuck', input: {} }] }, { text: 'never' }]);
     await started.runtime.worker().start();
     const run = await started.session.send('Go');
@@ -297,7 +297,7 @@ const family = async (
   return { runtime, session, open, childId, dying };
 };
 
-test('[SUB2] a working child ends even if the process that cancelled its parent died midway', async () => {
+test('[SUB2, SUB8] a working child ends even if the process that cancelled its parent died midway', async () => {
   const { runtime, session, open, childId, dying } = await family({ calls: [{ tool: 'stuck', input: {} }] });
   await runtime.worker().start();
   await session.send('Go');
@@ -339,7 +339,7 @@ test('[SUB2] a waiting child ends even if the process that cancelled its parent 
   expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
 });
 
-test("[SUB2] a call that times out ends its child, and the child's usage is charged to the parent", async () => {
+test("[SUB2, SUB8] a call that times out ends its child, and the child's usage is charged to the parent", async () => {
   const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
   await runtime.worker().start();
   expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });

@@ -36,7 +36,7 @@ describe.each(storeKinds)('verify on %s', (kind) => {
   const of = (session: Session, column: string, seq: number) =>
     `${column} = (select other.${column} from EVENTS other where other.session = '${session.id}' and other.seq = ${seq})`;
 
-  test('[HASH4] every kind of manual change is found at its event', async () => {
+  test('[HASH4, HASH8] every kind of manual change is found at its event', async () => {
     const changes: Record<string, (session: Session) => [seq: number, change: string]> = {
       'another payload': (session) => [4, `${of(session, 'payload', 6)}, ${of(session, 'encoding', 6)}`],
       'a replaced spilled payload': (session) => [11, `${of(session, 'payload', 3)}, ${of(session, 'encoding', 3)}`],

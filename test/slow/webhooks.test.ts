@@ -339,7 +339,7 @@ describe('deliveries', () => {
     expect(waits[6]).toBeGreaterThan(9 * 3_600_000);
   });
 
-  test('[HOOK4] follow no redirect, read 1 kB of an endless response, and respect their timeout', async () => {
+  test('[HOOK4, HOOK13] follow no redirect, read 1 kB of an endless response, and respect their timeout', async () => {
     const elsewhere = await startReceiver();
     const redirecting = await startReceiver((response) => response.writeHead(302, { location: elsewhere.url }).end());
     const endless = await startReceiver((response) => {
@@ -436,7 +436,7 @@ describe('deliveries', () => {
     expect(enabled).not.toHaveProperty('disabledBecause');
   });
 
-  test('[HOOK7] are resent under the same id, and listed page by page, newest first', async () => {
+  test('[HOOK7, HOOK14] are resent under the same id, and listed page by page, newest first', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     const { webhook } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });
@@ -464,7 +464,7 @@ describe('deliveries', () => {
     await expect(runtime.webhooks.redeliver(first.id)).rejects.toMatchObject({ code: 'WEBHOOK_NOT_FOUND' });
   });
 
-  test('[HOOK3] a rotated secret no longer signs', async () => {
+  test('[HOOK3, HOOK14] a rotated secret no longer signs', async () => {
     const receiver = await startReceiver();
     const runtime = await open();
     const { webhook, secret } = await runtime.webhooks.add({ url: receiver.url, events: ['run.ended'] });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { withoutSecrets } from './store-address.ts';
 
-test('[CLI3] no password of a store is shown, in whatever form it occurs', () => {
+test('[CLI3, CLI31] no password of a store is shown, in whatever form it occurs', () => {
   const cases: readonly (readonly [address: string, text: string])[] = [
     ['postgres://ann:s3cr3t@db/app', 'cannot reach postgres://ann:s3cr3t@db/app'],
     ['postgres://ann:s3cr3t@db/app', 'password "s3cr3t" was refused'],

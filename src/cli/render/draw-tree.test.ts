@@ -17,7 +17,7 @@ const drawn = (root: TreeNode, columns: number): readonly string[] =>
   drawTree(root, 'ses_none' as SessionId, { ...recorder(columns), style: (_, text) => text });
 
 test.each([40, 60, 80])(
-  '[CLI14, CLI28] a chain of 22 forks fits %d columns and shows the depth of each fork',
+  '[CLI14, CLI28, CLI33] a chain of 22 forks fits %d columns and shows the depth of each fork',
   (columns) => {
     const lines = drawn(deepTree, columns);
     for (const line of lines) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);
@@ -26,7 +26,7 @@ test.each([40, 60, 80])(
   },
 );
 
-test('[CLI28] a deeply nested line does not shorten the other lines', () => {
+test('[CLI28, CLI33] a deeply nested line does not shorten the other lines', () => {
   const lines = drawn(deepTree, 40);
   expect(lines[0]).toBe('○ 00000000  active  turn 3  Title 0');
   expect(lines[1]).toBe('├─○ 00000001  ⑂ seq:1  active  Title 1');

@@ -12,7 +12,7 @@ const failedWith = (code: string, message = 'it went wrong') =>
 
 const remedies = Object.entries({ ...errorCatalog, ...runFailureCatalog }).map(([code, { remedy }]) => [code, remedy]);
 
-test.each(remedies)('[CLIR11] a run that failed with %s is shown with its remedy', (code, remedy) => {
+test.each(remedies)('[CLIR11, RUN36] a run that failed with %s is shown with its remedy', (code, remedy) => {
   expect(failedWith(code!)).toEqual([`! failed ${code}: it went wrong`, `  ${remedy}`]);
 });
 

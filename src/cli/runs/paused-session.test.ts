@@ -14,7 +14,7 @@ const startPaused = async () => {
   return { call, id: (await call('fork', parent)).out.trim() };
 };
 
-test('[CLIR18] send --detach to a paused session exits with 4 and prints the next command', async () => {
+test('[CLIR18, CLIR28] send --detach to a paused session exits with 4 and prints the next command', async () => {
   const { call, id } = await startPaused();
   for (const left of [['--detach'], ['--not-before', '2h']]) {
     const { code, out, err } = await call('send', id, 'hello', ...left);

@@ -29,7 +29,7 @@ test.each([
   [{ 'per-workspace': '1000001' }, /--per-workspace is a whole number from 1 to 1000000/],
   [{ concurrency: 'many' }, /--concurrency is a whole number from 1 to 1000; got "many"/],
   [{ concurrency: '1001' }, /--concurrency is a whole number from 1 to 1000/],
-])('[CLI1, WORKER14] %o is refused with the expected form', async (given, said) => {
+])('[CLI1, WORKER14, WORKER21] %o is refused with the expected form', async (given, said) => {
   await expect(parseWorkerOptions(context, given)).rejects.toThrow(said);
 });
 

@@ -60,7 +60,7 @@ test('[START3] every start prints three commands with the saved key, and on a te
   expect(JSON.parse(again.err.split('\n')[0]!)).toMatchObject({ level: 'info', route: '/v1/me', status: 200 });
 });
 
-test('[START3] a server without a worker says that it has no worker and how to start one', async () => {
+test('[START3, START4] a server without a worker says that it has no worker and how to start one', async () => {
   const database = newMemoryDatabase();
   const line = 'no worker runs here: start one with `./bin/perdure worker --store memory`';
   expect((await greeted(database, 200, '--no-worker')).said).toContain(line);

@@ -22,7 +22,7 @@ const openFailing = async (writes: number) => {
 };
 
 describe('the audit log', () => {
-  test('[AUD3] a verb is not executed if its audit entry cannot be written first', async () => {
+  test('[AUD3, AUD4] a verb is not executed if its audit entry cannot be written first', async () => {
     const { runtime, after } = await openFailing(0);
     await expect(runtime.gc()).rejects.toMatchObject({ code: 'STORE_FULL' });
     await expect(runtime.members.add({ id: 'ann' })).rejects.toMatchObject({ code: 'STORE_FULL' });

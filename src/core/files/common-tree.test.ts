@@ -20,7 +20,7 @@ const treeOf = async (content: Content): Promise<string> => {
   return root.hash;
 };
 
-test('[FILE36] each path has the entry that both sides last had in common', async () => {
+test('[FILE36, FILE60] each path has the entry that both sides last had in common', async () => {
   const meetings: readonly (readonly [Content, Content])[] = [
     [
       { same: '2', 'd/ours': '3', 'd/both': '2', gone: '1', 'd/kind': '1' },

@@ -36,7 +36,7 @@ const two = filesOf({ 'a/b/c': 'two', d: 'same' });
 const loose = filesOf({ 'x/y': 'loose', z: 'same' });
 
 describe('a collection', () => {
-  test('[GC2] keeps every blob that events name: all snapshots, also rewound ones and those of forks, and artifacts', async () => {
+  test('[GC2, GC10] keeps every blob that events name: all snapshots, also rewound ones and those of forks, and artifacts', async () => {
     const { beside, runtime, id, age, has, kept } = await begin();
     const session = await runtime.sessions.get(id);
     const artifact = contentOf('artifact');
@@ -88,7 +88,7 @@ describe('a collection', () => {
     expect(has(loose)).toBe(true);
   });
 
-  test('[GC2] keeps payload blobs, and reports its progress', async () => {
+  test('[GC2, GC10] keeps payload blobs, and reports its progress', async () => {
     const { beside, runtime, id, age } = await begin();
     const session = await runtime.sessions.get(id);
     await session.append({ role: 'user', content: 'x'.repeat(40_000) });

@@ -62,7 +62,7 @@ describe('verify', () => {
     return { session: await sessions.get(session.id), kept: database.workspaces.get(workspace)!.blobs, reads };
   };
 
-  test('[VER1] reads each tree and each content that events name once, and with `quick` only the trees', async () => {
+  test('[VER1, VER2] reads each tree and each content that events name once, and with `quick` only the trees', async () => {
     const { session, reads } = await withFiles();
     expect(await session.verify()).toMatchObject({ ok: true, events: 6 });
     expect(reads.toSorted()).toEqual(files.map(({ hash }) => hash).toSorted());

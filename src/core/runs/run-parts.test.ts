@@ -38,7 +38,7 @@ test('[RUN32] pieces that arrive before the log names their model request are he
   expect(text()).toBe('One, two.');
 });
 
-test('[RUN32] text that arrives twice, late or with a gap is yielded once, and the log fills the gap', () => {
+test('[RUN32, RUN39] text that arrives twice, late or with a gap is yielded once, and the log fills the gap', () => {
   const { show, ask, answer, text, given } = start();
   ask();
   show(0, 'One, ');

@@ -75,7 +75,7 @@ describe('a bound agent', () => {
     expect(migrated).toMatchObject({ origin: { kind: 'migrate' }, provenance: 'unverified' });
   });
 
-  test('[STATE5] is rejected at the first validation that turns out to be asynchronous', async () => {
+  test('[STATE5, STATE10] is rejected at the first validation that turns out to be asynchronous', async () => {
     const slow = defineAgent({
       name: 'slow',
       version: 1,

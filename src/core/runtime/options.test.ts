@@ -140,7 +140,7 @@ test('[IN1] invalid values are rejected', async () => {
   await runtime.close();
 });
 
-test('[WORKER14] out-of-range worker options are rejected with the valid range', async () => {
+test('[WORKER14, WORKER21] out-of-range worker options are rejected with the valid range', async () => {
   const { runtime } = await begin();
   const dayMs = 86_400_000;
   const cases: readonly (readonly [options: WorkerOptions, expected: string])[] = [
@@ -200,7 +200,7 @@ test.each([
   ['invalid snapshots', { snapshots: { everyEvents: 0, everyBytes: 1 } }, 'INVALID_INPUT'],
   ['invalid timing', { timing: { modelBackoffMs: -1 } }, 'INVALID_INPUT'],
   ['a data folder that is not a string', { data: 5 }, 'INVALID_INPUT'],
-])('[IN1] a runtime with %s is rejected before a store is created', async (_, options, code) => {
+])('[IN1, IN11] a runtime with %s is rejected before a store is created', async (_, options, code) => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-refused-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   for (const store of [`sqlite:${join(folder, 'made', 'a.db')}`, 'postgres://127.0.0.1:1/none']) {

@@ -127,7 +127,7 @@ describe('permissions', () => {
     await expect(theirs.files.read('plan.txt')).rejects.toEqual(refused);
   });
 
-  test('[ROLE1] a method that is missing from the permission table is never exposed', () => {
+  test('[ROLE1, ROLE4] a method that is missing from the permission table is never exposed', () => {
     const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
     const calls = new CallsUnderWay(new AbortController().signal);
     const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);

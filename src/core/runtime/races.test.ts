@@ -82,14 +82,14 @@ describe('a result whose call another process has handled', () => {
     return { mine, theirs: await there.sessions.get(mine.id) };
   };
 
-  test('[CTX3, LOG4] is rejected when the call was settled meanwhile, and nothing is written', async () => {
+  test('[CTX3, CTX14, LOG4] is rejected when the call was settled meanwhile, and nothing is written', async () => {
     const { mine, theirs } = await stale();
     await theirs.append(gives('c1'));
     await expect(mine.append(gives('c1'))).rejects.toMatchObject({ code: 'INVALID_INPUT', details: { callId: 'c1' } });
     expect(await rolesOf(mine)).toEqual(['user 1', 'assistant 1', 'user 2', 'assistant 2', 'tool 2']);
   });
 
-  test('[CTX3, LOG4] is rejected when a rewind left the call behind', async () => {
+  test('[CTX3, CTX14, LOG4] is rejected when a rewind left the call behind', async () => {
     const { mine, theirs } = await stale();
     await theirs.rewind({ to: { turn: 1 } });
     await expect(mine.append(gives('c1'))).rejects.toMatchObject({ code: 'INVALID_INPUT' });
@@ -97,7 +97,7 @@ describe('a result whose call another process has handled', () => {
     expect(await (await mine.fork()).summary()).toMatchObject({ status: 'active' });
   });
 
-  test('[CTX3, LOG4] is appended late while its call is open, and at any head together with its call', async () => {
+  test('[CTX3, CTX14, LOG4] is appended late while its call is open, and at any head together with its call', async () => {
     const { mine, theirs } = await stale();
     await theirs.append(asks('3'));
     await mine.append(gives('c1'));

@@ -41,7 +41,7 @@ test('[APPR3] the named roles may answer; if none are named, approvers and admin
   expect(() => approve(asking({ roles: ['member'] }), bob, 'admin')).toThrow(code('APPROVAL_FORBIDDEN'));
 });
 
-test('[APPR3] notRequester also excludes members whose inputs steered the run or wait to steer it', () => {
+test('[APPR3, APPR5] notRequester also excludes members whose inputs steered the run or wait to steer it', () => {
   const rule = { notRequester: true };
   const waits = (policy: string) => ({ queue: [{ policy, by: bob }] });
   expect(approve(asking({}), ann)).toBe(1);
@@ -51,7 +51,7 @@ test('[APPR3] notRequester also excludes members whose inputs steered the run or
   expect(() => approve(asking(rule, { run: { steeredBy: [bob] } }), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
 });
 
-test('[APPR1] repeating an answer by the same person succeeds and writes nothing', () => {
+test('[APPR1, APPR4] repeating an answer by the same person succeeds and writes nothing', () => {
   const settled = { settled: { answer: 'approved' as const, by: bob } };
   expect(approve(asking(settled), bob)).toBe(0);
   expect(() => approve(asking(settled), ann)).toThrow(code('APPROVAL_SETTLED'));

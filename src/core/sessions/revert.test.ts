@@ -141,7 +141,7 @@ describe('a revert', () => {
     expect(await isMarked(session, 'from afar')).toBe(true);
   });
 
-  test('[PROV3, REV1] restores the provenance of a list that the edit had lowered', async () => {
+  test('[PROV3, PROV5, REV1] restores the provenance of a list that the edit had lowered', async () => {
     const session = await open();
     await set(session, { ports: ['as told'] });
     const edit = await set(session, { ports: ['as told', 'from afar'] }, byModel);
@@ -164,7 +164,7 @@ describe('a revert', () => {
     expect(await isMarked(session, 'from afar')).toBe(true);
   });
 
-  test('[PROV3] an edit inside an entry does not raise the provenance of the rest; a new value has its own provenance', async () => {
+  test('[PROV3, PROV5] an edit inside an entry does not raise the provenance of the rest; a new value has its own provenance', async () => {
     const session = await open();
     await set(session, { web: { text: 'from afar', note: '' } }, byModel);
     await session.commit((draft) => Object.assign(draft.facts.web as object, { note: 'read' }));

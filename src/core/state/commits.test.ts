@@ -103,7 +103,7 @@ test('[QRY1] commits are found by a name pattern', async () => {
   expect(await sessions.commits({ path: '/filesModified/src~1*' })).toHaveLength(2);
 });
 
-test('[QRY2] a workspace query omits records that rewinds left behind, unless includeRewound is set', async () => {
+test('[QRY2, QRY12] a workspace query omits records that rewinds left behind, unless includeRewound is set', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   const tools = session.track({ edit: async () => 'done' });
@@ -121,7 +121,7 @@ test('[QRY2] a workspace query omits records that rewinds left behind, unless in
   expect(await sessions.toolCalls(all)).toHaveLength(1);
 });
 
-test('[QRY2] a workspace query includes records that a rewind left behind if a fork still inherits them', async () => {
+test('[QRY2, QRY12] a workspace query includes records that a rewind left behind if a fork still inherits them', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   await askFor(session, 'one');

@@ -182,7 +182,7 @@ describe('a vault', () => {
     await expect(wrong.vault.set('b', 'long enough')).rejects.toMatchObject({ code: 'VAULT_LOCKED' });
   });
 
-  test('[VAULT6] secrets sealed with a lost key can be removed, and then runs continue', async () => {
+  test('[VAULT6, VAULT7] secrets sealed with a lost key can be removed, and then runs continue', async () => {
     const { runtime, open, store } = await start(newKey());
     await runtime.vault.set('a', 'value-of-a');
     await runtime.vault.set('b', 'value-of-b');

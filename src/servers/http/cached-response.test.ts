@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startTestServer } from '../../../test/support/servers/http-server.ts';
 import { cachedResponse } from './cached-response.ts';
 
-test('[HTTP2] an answer that is the same for all clients is made once', async () => {
+test('[HTTP2, HTTP27] an answer that is the same for all clients is made once', async () => {
   let made = 0;
   const answer = cachedResponse(() => new Response(`made ${++made}`, { headers: { 'content-type': 'text/plain' } }));
   const answers = await Promise.all([1, 2, 3].map(() => answer(new Headers())));
@@ -11,7 +11,7 @@ test('[HTTP2] an answer that is the same for all clients is made once', async ()
 });
 
 test.for(['/v1/docs', '/v1/openapi.json'])(
-  '[HTTP2] %s has an ETag, and a client that sends this ETag gets 304',
+  '[HTTP2, HTTP27] %s has an ETag, and a client that sends this ETag gets 304',
   async (path) => {
     const { ask } = await startTestServer();
     const first = await ask(path, { key: '' });

@@ -61,7 +61,7 @@ test('[HTTP8] heartbeats do not displace frames that wait for a slow client', as
   );
 });
 
-test('[HTTP22] heartbeats keep an idle stream open', async () => {
+test('[HTTP22, HTTP30] heartbeats keep an idle stream open', async () => {
   const silent = async function* (signal: AbortSignal): AsyncGenerator<Frame> {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
   };
@@ -73,7 +73,7 @@ test('[HTTP22] heartbeats keep an idle stream open', async () => {
   await reader.cancel();
 });
 
-test('[HTTP22] when a client disconnects, the source ends and the stream is released', async () => {
+test('[HTTP22, HTTP30] when a client disconnects, the source ends and the stream is released', async () => {
   const made = { count: 0, ended: false };
   let ended = 0;
   const response = start((signal) => framesInto(made, signal), { onEnd: () => ended++ });

@@ -22,7 +22,7 @@ test('[HTTP11, HTTP25] every route refuses malformed requests, and nothing is wr
   await server.expectUntouched();
 });
 
-test('[HTTP11, HTTP25] bytes that are not HTTP, or are ambiguous, are refused or cut off without any effect', async () => {
+test('[HTTP11, HTTP31, HTTP25] bytes that are not HTTP, or are ambiguous, are refused or cut off without any effect', async () => {
   const server = await besiegedServer({ timeouts: { headMs: 1000, requestMs: 1000 } });
   const { url } = server.server;
   const attacks = rawAttacks(server.session, new URL(url).host, server.keys.admin);

@@ -215,7 +215,7 @@ test('[HTTP3, HTTP19] idempotency keys also apply to PATCH, PUT and DELETE, and 
   }
 });
 
-test('[HTTP18] routes whose request or answer contains a secret store no idempotency key, so a repeated request is performed again', async () => {
+test('[HTTP18, HTTP28] routes whose request or answer contains a secret store no idempotency key, so a repeated request is performed again', async () => {
   const { json, runtime } = await startTestServer();
   const keyed = (method: string, body: unknown = {}) => ({ method, body, headers: { 'idempotency-key': 'k' } });
   const [first, second] = [await json('/v1/keys', keyed('POST')), await json('/v1/keys', keyed('POST'))];

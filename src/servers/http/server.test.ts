@@ -274,7 +274,7 @@ test('[HTTP1] the pages say which version, store and agents the server has, with
   expect((await ask('/readyz', { key: '' })).status).toBe(200);
 });
 
-test('[HTTP4] every answer forbids sniffing, framing and reading by other sites', async () => {
+test('[HTTP4, HTTP29] every answer forbids sniffing, framing and reading by other sites', async () => {
   const { ask } = await startTestServer();
   for (const path of ['/', '/v1/me', '/v1/nothing']) {
     const { headers } = await ask(path);

@@ -96,7 +96,7 @@ test('[OBS3, OBS5] a run, each model call and each tool call is a span, correctl
   }
 });
 
-test('[OBS3] the spans of a failed model call and a failed run carry the type of their failure', async () => {
+test('[OBS3, OBS7] the spans of a failed model call and a failed run carry the type of their failure', async () => {
   const collector = await startCollector();
   const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/here`, OTEL_SERVICE_NAME: 'mine' };
   const tracing = await startTracing(env, fails);

@@ -159,7 +159,7 @@ describe('members, keys, workspaces and the audit log', () => {
     expect((await cli(['workspaces', 'add', 'A'])).code).toBe(2);
   });
 
-  test('[CLI8, CLI22] commands fail in a workspace that does not exist, without an effect', async () => {
+  test('[CLI8, CLI22, CLI32] commands fail in a workspace that does not exist, without an effect', async () => {
     await cli(['workspaces', 'add', 'acme']);
     for (const [workspace, meant] of [
       ['acmee', ': did you mean acme?'],

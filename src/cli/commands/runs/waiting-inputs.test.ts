@@ -22,7 +22,7 @@ const start = async () => {
   return { runtime, session, id: session.id, database, call, json };
 };
 
-test('[CLIR12] show counts the waiting inputs, even while a run waits or the session is paused', async () => {
+test('[CLIR12, CLIR32] show counts the waiting inputs, even while a run waits or the session is paused', async () => {
   const { runtime, session, id, call, json } = await start();
   expect((await call('show', id)).out).not.toContain('input');
   expect(await json('show', id)).toMatchObject({ waitingInputs: 0 });
@@ -40,7 +40,7 @@ test('[CLIR12] show counts the waiting inputs, even while a run waits or the ses
 test.each([
   ['rewind', ['--to', '1']],
   ['retry', ['1']],
-])('[CLIR12] %s reports how many waiting inputs it cancelled, if any', async (command, rest) => {
+])('[CLIR12, CLIR32] %s reports how many waiting inputs it cancelled, if any', async (command, rest) => {
   const [idle, text, program] = [await start(), await start(), await start()];
   expect((await idle.call(command, idle.id, ...rest)).out).not.toContain('input');
   for (const { session } of [text, program]) for (const input of ['two', 'three']) await session.send(input);
@@ -59,7 +59,7 @@ test('[CLIR5] a retried turn continues in the background', async () => {
   expect(await session.inputs()).toHaveLength(1);
 });
 
-test('[CLIR12] fork reports how many inputs that were waiting at its point still wait in the parent', async () => {
+test('[CLIR12, CLIR32] fork reports how many inputs that were waiting at its point still wait in the parent', async () => {
   const { runtime, session, id, call, json } = await start();
   expect(await call('fork', id)).toMatchObject({ err: '' });
   // The input of turn 1 waited at the end of turn 0, and has been answered since.

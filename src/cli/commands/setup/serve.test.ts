@@ -7,7 +7,7 @@ import { PerdureError } from '../../../schema/error.ts';
 test.each([
   [['--concurrency', '2'], '--concurrency'],
   [['--lease', '10s', '--per-workspace', '8', '--per-agent', 'demo=2'], '--lease, --per-workspace, --per-agent'],
-])('[WORKER14] serve --no-worker with %j is refused and creates no store', async (given, named) => {
+])('[WORKER14, WORKER21] serve --no-worker with %j is refused and creates no store', async (given, named) => {
   const { code, err } = await callCli(['serve', '--no-worker', ...given], {
     openRuntime: () => Promise.reject(new Error('a store was created')),
   });

@@ -210,7 +210,7 @@ test('[FILE38, FILE53] a restore shows its changes, and asks for confirmation be
   expect(await mine()).toBe('1');
 });
 
-test('[FILE38, FILE20] files that a restore set aside can be listed, read and copied by the seq of their event', async () => {
+test('[FILE38, FILE20, FILE55] files that a restore set aside can be listed, read and copied by the seq of their event', async () => {
   const own = join(folder, 'own');
   mkdirSync(own);
   const session = await runtime.sessions.open({ files: { cwd: own } });

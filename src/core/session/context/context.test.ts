@@ -134,7 +134,7 @@ describe('an assembled context', () => {
     expect(assembleContext(entriesOf([user('ask'), ...turn]), 20_000).system).toBe('');
   });
 
-  test('[CTX4] moves the window in few large steps while a turn grows', () => {
+  test('[CTX4, CTX15] moves the window in few large steps while a turn grows', () => {
     const before = Array.from({ length: 40 }, (_, index) => [
       user(`q${index} ${'x'.repeat(300)}`),
       answer('y'.repeat(300)),

@@ -23,7 +23,7 @@ const message = (...content: object[]): EventDraft =>
 const storedText = (draft: EventDraft): string => Buffer.from(encodeEvent(draft).payload).toString();
 
 describe('redactDraft', () => {
-  test('[RED3] removes secrets from texts, JSON and files', () => {
+  test('[RED3, RED13] removes secrets from texts, JSON and files', () => {
     const data = Buffer.from(`password: ${value}`).toString('base64');
     const draft = redactDraft(
       message(
@@ -45,7 +45,7 @@ describe('redactDraft', () => {
     expect(redactDraft(draft, redactor)).toBe(draft);
   });
 
-  test('[RED3] keeps the field names, enum values and ids of the format, even if they equal a secret', () => {
+  test('[RED3, RED13] keeps the field names, enum values and ids of the format, even if they equal a secret', () => {
     const id = newId('ses');
     const known = ['files.snapshotted', 'snapshot', 'leftOut1', 'paths', 'modified', id, 'f'.repeat(64)];
     const odd = redactorOf(known.map((each, place) => ({ name: `s${place}`, value: each })));

@@ -99,7 +99,7 @@ describe('wake-ups', () => {
     expect(await listeners()).toHaveLength(1);
   });
 
-  test('[WAKE4] a workspace watcher is notified of changes again after its connection was killed, including the changes it missed', async () => {
+  test('[WAKE4, WAKE11] a workspace watcher is notified of changes again after its connection was killed, including the changes it missed', async () => {
     const [store, other] = [await open(), await open()];
     const key = newKey();
     const heard = newWakeSignal();
@@ -265,7 +265,7 @@ describe('wake-ups', () => {
     await signal.next();
   });
 
-  test('[WAKE1] many concurrent appends cause few notifications, and the last names the newest event', async () => {
+  test('[WAKE1, NOTE4] many concurrent appends cause few notifications, and the last names the newest event', async () => {
     const store = await open();
     const key = newKey();
     await openSession(store, key);

@@ -54,7 +54,7 @@ const follow = async (listenUrl: string, url = database.url) => {
 };
 
 test.each(['nonsense', 'http://foo', 'postgres://ann:s3cr3t@localhost:99999/none'])(
-  '[ST11] PERDURE_LISTEN_URL=%s is rejected before any connection is made',
+  '[ST11, ST18] PERDURE_LISTEN_URL=%s is rejected before any connection is made',
   async (listenUrl) => {
     vi.stubEnv('PERDURE_LISTEN_URL', listenUrl);
     const { code, message } = await openRuntime({ store: 'postgres://nobody@localhost:1/none' }).catch(

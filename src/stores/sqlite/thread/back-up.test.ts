@@ -34,7 +34,7 @@ test('[ST9, ST10] a backup beside a writer is consistent, contains all acknowled
   expect(copied).toEqual((await expectSound(store, key)).slice(0, copied.length));
 });
 
-test('[ST10] a store of an older release is copied unchanged, so that it can be kept before an upgrade', async () => {
+test('[ST10, ST19] a store of an older release is copied unchanged, so that it can be kept before an upgrade', async () => {
   const file = newSqliteFile();
   const old = new DatabaseSync(file);
   old.exec(migrations[0]!.sql);
@@ -49,7 +49,7 @@ test('[ST10] a store of an older release is copied unchanged, so that it can be 
   }
 });
 
-test('[ST10] a backup overwrites nothing, even if two run at the same time', async () => {
+test('[ST10, ST19] a backup overwrites nothing, even if two run at the same time', async () => {
   const file = newSqliteFile();
   await openSqlite(file);
   const [kept, folder, link, both] = ['kept', 'folder', 'link', 'both'].map((name) => beside(file, name)) as [

@@ -136,7 +136,7 @@ export const describeAppends = (setup: ContractSetup) =>
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 
-    test('[LOG4] a fact lands at any head', async () => {
+    test('[LOG4, LOG10] a fact lands at any head', async () => {
       const { store } = setup;
       const key = newKey();
       await openSession(store, key);

@@ -123,7 +123,7 @@ export const describeForks = (setup: ContractSetup) =>
       expect((await store.family(line[50]!)).map(({ session }) => session)).toEqual(line.map(({ session }) => session));
     });
 
-    test('[FORK1, LOG9] maxBytes and limit apply to a whole page, even if its events belong to several ancestors', async () => {
+    test('[FORK1, LOG9, LOG11] maxBytes and limit apply to a whole page, even if its events belong to several ancestors', async () => {
       const { store } = setup;
       const root = newKey();
       await openSession(store, root);

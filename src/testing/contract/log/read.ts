@@ -127,7 +127,7 @@ export const describeReads = (setup: ContractSetup) =>
       expect(await read({ after: 6, upTo: 3 })).toEqual([]);
     });
 
-    test('[LOG9] a page stops before its payloads exceed maxBytes', async () => {
+    test('[LOG9, LOG11] a page stops before its payloads exceed maxBytes', async () => {
       const { store } = setup;
       const key = await withEvents(store, 10, 100);
       const read = async (maxBytes: number, order: 'ascending' | 'descending') =>

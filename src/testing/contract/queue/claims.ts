@@ -178,7 +178,7 @@ export const describeClaims = (setup: ContractSetup) =>
       expect(await claimAs(store, 'w1', { workspace, agents: [`${theirs}@2`] })).toEqual([foreign.session]);
     });
 
-    test('[QUEUE10] a claim that names sessions gets only those, and only if it names their workspace too', async () => {
+    test('[QUEUE10, QUEUE24] a claim that names sessions gets only those, and only if it names their workspace too', async () => {
       const { store } = setup;
       const keys = await enterSessions(store, newWorkspace(), 4);
       const [a, b] = [keys[3]!.session, keys[1]!.session];

@@ -70,7 +70,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE15] a claim returns again the sessions that the worker holds but does not name, because an earlier answer was lost', async () => {
+    test('[QUEUE15, QUEUE21] a claim returns again the sessions that the worker holds but does not name, because an earlier answer was lost', async () => {
       const { store } = setup;
       const workspace = newWorkspace();
       const [known, lost] = await enterSessions(store, workspace, 2);
@@ -103,7 +103,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(taken.flat().toSorted()).toEqual(keys.map(({ session }) => session).toSorted());
     });
 
-    test('[QUEUE3] a session without work cannot be claimed, finished or released', async () => {
+    test('[QUEUE3, QUEUE20] a session without work cannot be claimed, finished or released', async () => {
       const { store } = setup;
       const key = newKey();
       expect(await leaseAs(store, key, 'w1')).toBe(false);
@@ -114,7 +114,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([]);
     });
 
-    test('[QUEUE4] a finish removes the work that was done and keeps newer work', async () => {
+    test('[QUEUE4, QUEUE22] a finish removes the work that was done and keeps newer work', async () => {
       const { store } = setup;
       const key = await enterSession(store);
       await leaseAs(store, key, 'w1');
@@ -134,7 +134,7 @@ export const describeLeases = (setup: ContractSetup) =>
       expect(await foundIn(store, key.workspace)).toEqual([entryOf(key, 4)]);
     });
 
-    test('[QUEUE4] no work is lost, however appends and finishes race through two stores', async () => {
+    test('[QUEUE4, QUEUE22] no work is lost, however appends and finishes race through two stores', async () => {
       const { store, other } = setup;
       const key = await enterSession(store);
       for (let round = 0; round < 30; round++) {

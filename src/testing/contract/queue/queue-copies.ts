@@ -42,7 +42,7 @@ export const describeQueueCopies = (setup: ContractSetup) =>
       expect(await foundIn(store, moved.workspace)).toMatchObject([{ seq: 2, lease: { isExpired: false } }]);
     });
 
-    test('[QUEUE6] a rebuild enters every session that ever called for work into the queue, and leaves existing entries unchanged', async () => {
+    test('[QUEUE6, QUEUE23] a rebuild enters every session that ever called for work into the queue, and leaves existing entries unchanged', async () => {
       const { store } = setup;
       const done = await enterSession(store);
       const { workspace } = done;
