@@ -70,7 +70,7 @@ const places = {
   deepMiddle: `fork at the middle from depth ${depth}`,
 };
 
-/** Measures forks. A fork exists when the call returns, as durable as a commit. */
+/** Measures forks. When the call returns, the fork exists and is as durable as a commit. */
 export const fork: BenchCase = async (bench) => {
   const all: Forks[] = [];
   for (const count of bench.turns) {

@@ -211,7 +211,7 @@ test('[CTX12] a call that is only in the journal can be recalled, with its input
   await expect(session.recall('call:c3')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
 });
 
-test('[CTX6] if the state has an own part, the context says how to recall it', async () => {
+test('[CTX6] if the agent defines its own state, the context says how to recall it', async () => {
   const agent = defineAgent({ name: 'counter', version: 1, state: z.object({ count: z.number().optional() }) });
   const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
   const session = await runtime.sessions.open({ agent });

@@ -51,8 +51,8 @@ const contentOf = (input: SendInput) =>
   parseInput('the input', Content, typeof input === 'string' ? [{ type: 'text', text: input }] : input);
 
 /**
- * Cancels the run in progress, but only while the admitted input still waits. If this request repeats an earlier one
- * by its key, the run of the input may have begun already.
+ * Cancels the run in progress, but only while the admitted input still waits. A repeated request must not cancel the
+ * input's own run, which may have begun in the meantime.
  */
 const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);

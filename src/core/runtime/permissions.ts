@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 
 type Method = (...args: never[]) => unknown;
 /**
- * The permission of a direct method, which returns no promise. So the call cannot be audited before it runs. No
+ * The permission of a direct method, which returns no promise. A synchronous call cannot wait for the audit log. No
  * privileged verb may be direct.
  */
 type DirectPermission = Permission & { readonly role: 'viewer' | 'member'; readonly isDirect: true };

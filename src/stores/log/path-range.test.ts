@@ -22,7 +22,7 @@ describe('path ranges', () => {
     );
   });
 
-  test('[QRY1] a long path is clipped between characters, and a prefix of any length finds it', () => {
+  test('[QRY1] a long path is cut at a character boundary, and a prefix of any length finds it', () => {
     const path = `${'a'.repeat(799)}\u{1f600}b`;
     expect(clipPath(path)).toBe('a'.repeat(799));
     expect(clipPath('a'.repeat(800))).toBe('a'.repeat(800));

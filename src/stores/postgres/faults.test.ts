@@ -68,7 +68,7 @@ const writeUntil = async (store: Store, key: SessionKey, stopped: () => boolean)
 };
 
 describe('broken connections', () => {
-  test('[FAULT1, LOG2] killing connections loses no acknowledged append and duplicates none', async () => {
+  test('[FAULT1, FAULT9, LOG2] killing connections loses no acknowledged append and duplicates none', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const keys = Array.from({ length: 12 }, () => newKey(workspace));
@@ -87,7 +87,7 @@ describe('broken connections', () => {
     await store.close();
   });
 
-  test('[FAULT1] sessions that are being created while connections are killed exist once or not at all', async () => {
+  test('[FAULT1, FAULT9] sessions that are being created while connections are killed exist once or not at all', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const made: SessionKey[] = [];
@@ -118,7 +118,7 @@ describe('a stopped server', () => {
   });
   afterAll(() => server.close());
 
-  test('[FAULT1] while the server is down, every call soon fails with STORE_UNAVAILABLE, and calls succeed again when it is up', async () => {
+  test('[FAULT1, FAULT9] while the server is down, every call soon fails with STORE_UNAVAILABLE, and calls succeed again when it is up', async () => {
     const store = await openPostgresStore({ url, fallbackPollMs: 3_600_000 });
     const key = newKey();
     await openSession(store, key);
@@ -146,7 +146,7 @@ describe('a stopped server', () => {
     await store.close();
   });
 
-  test('[FAULT1, ST3] a store can be closed while the server is down', async () => {
+  test('[FAULT1, FAULT9, ST3] a store can be closed while the server is down', async () => {
     const store = await openPostgresStore({ url });
     const key = newKey();
     await openSession(store, key);
@@ -158,7 +158,7 @@ describe('a stopped server', () => {
 });
 
 describe('interference by other writers and administrators', () => {
-  test('[FAULT1, ST13] an append to a session locked by another transaction fails with STORE_BUSY, and the rest of its batch lands', async () => {
+  test('[FAULT1, FAULT9, ST13] an append to a session locked by another transaction fails with STORE_BUSY, and the rest of its batch lands', async () => {
     const store = await openPostgresStore({ url: database.url, statementTimeoutMs: 500 });
     const workspace = newWorkspace();
     const [held, free] = [newKey(workspace), newKey(workspace)];
@@ -279,7 +279,7 @@ describe('transactions that the engine aborts', () => {
     ['a server that is starting', raising('57P03')],
     ['a connection failure', raising('08006')],
     ['a connection terminated mid-statement', 'perform pg_terminate_backend(pg_backend_pid())'],
-  ])('[FAULT1] an append is retried after %s, and lands once', async (_, fail) => {
+  ])('[FAULT1, FAULT9] an append is retried after %s, and lands once', async (_, fail) => {
     const store = await openPostgresStore({ url: database.url });
     const key = newKey();
     await openSession(store, key);
@@ -289,7 +289,7 @@ describe('transactions that the engine aborts', () => {
     await store.close();
   });
 
-  test('[FAULT1] an append that always hits a time limit fails with an unknown outcome, and the error names the limit to raise', async () => {
+  test('[FAULT1, FAULT9] an append that always hits a time limit fails with an unknown outcome, and the error names the limit to raise', async () => {
     const url = new URL(database.url);
     url.searchParams.set('options', '-c transaction_timeout=300ms');
     const store = await openPostgresStore({ url: url.href });
@@ -305,17 +305,20 @@ describe('transactions that the engine aborts', () => {
     await store.close();
   });
 
-  test.each(['40001', '40P01', '08006'])('[FAULT1] putting blobs is retried after SQLSTATE %s', async (state) => {
-    const store = await openPostgresStore({ url: database.url });
-    const workspace = newWorkspace();
-    const bytes = Buffer.from(workspace);
-    const mend = await failTimes('blobs', 1, raising(state));
-    await store.putBlobs(workspace, [{ hash: hashOf(bytes), bytes }]).finally(mend);
-    expect(await store.readBlob(workspace, hashOf(bytes))).toEqual(new Uint8Array(bytes));
-    await store.close();
-  });
+  test.each(['40001', '40P01', '08006'])(
+    '[FAULT1, FAULT9] putting blobs is retried after SQLSTATE %s',
+    async (state) => {
+      const store = await openPostgresStore({ url: database.url });
+      const workspace = newWorkspace();
+      const bytes = Buffer.from(workspace);
+      const mend = await failTimes('blobs', 1, raising(state));
+      await store.putBlobs(workspace, [{ hash: hashOf(bytes), bytes }]).finally(mend);
+      expect(await store.readBlob(workspace, hashOf(bytes))).toEqual(new Uint8Array(bytes));
+      await store.close();
+    },
+  );
 
-  test('[FAULT1] a write of records is retried after a deadlock and takes effect once', async () => {
+  test('[FAULT1, FAULT9] a write of records is retried after a deadlock and takes effect once', async () => {
     const store = await openPostgresStore({ url: database.url });
     const workspace = newWorkspace();
     const mend = await failTimes('records', 1, raising('40P01'));

@@ -32,7 +32,7 @@ const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
 };
 
 describe('a locked file', () => {
-  test('[FAULT1] while another process holds the lock, an append fails with STORE_BUSY and reads work', async () => {
+  test('[FAULT1, FAULT9] while another process holds the lock, an append fails with STORE_BUSY and reads work', async () => {
     const file = newSqliteFile();
     const store = await openSqlite(file, { busyTimeoutMs: 50 });
     const [key, second] = [newKey(), newKey()];
@@ -59,7 +59,7 @@ describe('a locked file', () => {
     expect(await expectSound(store, second)).toHaveLength(1);
   });
 
-  test('[FAULT1] opening fails with STORE_BUSY while others lock the file, and works when they are gone', async () => {
+  test('[FAULT1, FAULT9] opening fails with STORE_BUSY while others lock the file, and works when they are gone', async () => {
     const file = newSqliteFile();
     const other = new DatabaseSync(file);
     other.exec('BEGIN EXCLUSIVE');
@@ -70,7 +70,7 @@ describe('a locked file', () => {
 });
 
 describe('a full disk', () => {
-  test('[FAULT1, LOG3] at the page limit, only the append that does not fit fails, leaves nothing behind, and succeeds when there is room', () => {
+  test('[FAULT1, FAULT9, LOG3] at the page limit, only the append that does not fit fails, leaves nothing behind, and succeeds when there is room', () => {
     const file = newSqliteFile();
     const db = openConnection({ file, busyTimeoutMs: 1000 });
     onTestFinished(() => db.close());
@@ -92,7 +92,7 @@ describe('a full disk', () => {
     ]);
   });
 
-  test('[FAULT1, LOG2] a process at its file size limit gets STORE_FULL, loses nothing, and continues when the limit is raised', async () => {
+  test('[FAULT1, FAULT9, LOG2] a process at its file size limit gets STORE_FULL, loses nothing, and continues when the limit is raised', async () => {
     const file = newSqliteFile();
     const key = newKey();
     const script = runScript(
@@ -130,7 +130,7 @@ describe('a full disk', () => {
 });
 
 describe('a foreign file', () => {
-  test('[FAULT1] opening a text file fails with STORE_CORRUPT, names it, and leaves it unchanged', async () => {
+  test('[FAULT1, FAULT9] opening a text file fails with STORE_CORRUPT, names it, and leaves it unchanged', async () => {
     const file = newSqliteFile();
     const text = 'dear diary, '.repeat(1000);
     writeFileSync(file, text);
@@ -152,7 +152,7 @@ describe('a foreign file', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('[FAULT1] opening an impossible path fails with STORE_UNAVAILABLE', async () => {
+  test('[FAULT1, FAULT9] opening an impossible path fails with STORE_UNAVAILABLE', async () => {
     const file = newSqliteFile();
     writeFileSync(file, '');
     await expect(openSqlite(join(file, 'perdure.db'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -232,7 +232,7 @@ describe('a damaged file', () => {
     await expectUsable(store, sound);
   });
 
-  test('[FAULT1] opening a truncated file fails with STORE_CORRUPT, and the process can open another', async () => {
+  test('[FAULT1, FAULT9] opening a truncated file fails with STORE_CORRUPT, and the process can open another', async () => {
     const file = newSqliteFile();
     await twoSessions(file);
     await truncate(file, 50_000);

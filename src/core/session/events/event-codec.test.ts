@@ -41,7 +41,7 @@ const refusal = (work: () => unknown): PerdureError => {
 };
 
 describe('encodeEvent', () => {
-  test('[EV1] decoding an encoded event returns the same payload in the newest version', () => {
+  test('[EV1] a payload is unchanged after encoding and decoding, and has the newest version', () => {
     const draft = said([{ type: 'text', text: 'Grüße ☃ 𝄞' }]);
     const { payload, ...rest } = encodeEvent(draft);
     expect(rest).toMatchObject({ type: 'message.appended', version: 1, turn: 'next', actor: 'system' });
