@@ -6,6 +6,7 @@ import { checkMs } from '../check-ms.ts';
 import { currentRelease } from '../release.ts';
 import { Changes } from './log/changes.ts';
 import { migrate } from './log/migrations.ts';
+import { rebuildWorkspaces } from './log/rebuild-projections.ts';
 import { openWriteLog } from './log/write-log.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { Database } from './server/database.ts';
@@ -122,7 +123,12 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
       const pooled = isPooled(client, rows[0].process);
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
       const release = options.release ?? currentRelease();
-      await migrate(client, { release, waitMs: statementTimeoutMs, isBegun: rows[0].begun });
+      await migrate(client, {
+        release,
+        waitMs: statementTimeoutMs,
+        isBegun: rows[0].begun,
+        rebuild: rebuildWorkspaces,
+      });
       const reading = [openWriteLog(client, statementTimeoutMs), readNoteKey(client), findUnbound(client)] as const;
       const [writeLog, noteKey, unbound] = await Promise.all(reading);
       return { pooled, unbound, writeLog, noteKey };

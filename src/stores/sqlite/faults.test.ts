@@ -74,7 +74,7 @@ describe('a full disk', () => {
     const file = newSqliteFile();
     const db = openConnection({ file, busyTimeoutMs: 1000 });
     onTestFinished(() => db.close());
-    migrate(db, file, '1.0.0');
+    migrate(db, file, '1.0.0', () => undefined);
     const tables = openTables(db, file);
     const request = (key: SessionKey, size: number) =>
       ({ ...key, writer: outside, at: 1, events: [opened(), raw(noise(size, size))], creates: {} }) as const;

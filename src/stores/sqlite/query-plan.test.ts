@@ -21,7 +21,7 @@ interface Query {
 }
 
 const db = new DatabaseSync(':memory:');
-migrate(db, ':memory:', currentRelease());
+migrate(db, ':memory:', currentRelease(), () => undefined);
 
 /** The engine's query plan, without the steps over the keys of the page. */
 const planOf = ({ text, values }: Query): readonly string[] => {

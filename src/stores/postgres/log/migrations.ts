@@ -1,9 +1,11 @@
 import type pg from 'pg';
 import { PerdureError } from '../../../schema/error.ts';
+import type { WorkspaceId } from '../../../schema/ids.ts';
 import { isBlobEvent } from '../../log/blob-event-condition.ts';
 import { type Meta, metaAdvice, parseMeta } from '../../log/stored-meta.ts';
 import { isNewerRelease } from '../../release.ts';
 import { workSchema } from '../queue/work-schema.ts';
+import { pinnedSettings } from '../server/database.ts';
 import { tenantTable } from '../server/tenant-table.ts';
 import { listingSpanMs } from './sessions.ts';
 
@@ -11,6 +13,8 @@ interface Migration {
   /** The oldest release that can use the database after this migration. */
   readonly oldestReader: string;
   readonly sql: string;
+  /** Whether the rows of the projection tables must be made from the logs after this migration. */
+  readonly rebuilds?: true;
 }
 
 /**
@@ -78,7 +82,10 @@ const appendFunction = `
   $function$;
 `;
 
-/** Tables that can be rebuilt from the log, even after they were dropped. */
+/**
+ * Tables that can be rebuilt from the log, even after they were dropped. The last migration that rebuilds them makes
+ * them anew, so a change here needs such a migration once a release has made them.
+ */
 const projectionTables = {
   commit_paths: `
     create table perdure.commit_paths (
@@ -125,6 +132,8 @@ const projectionTables = {
     ${tenantTable('tool_calls')}
   `,
 } as const;
+
+export const projectionNames = Object.keys(projectionTables);
 
 /** A cache of folds, which can be recreated empty. */
 const snapshotTable = `
@@ -215,8 +224,6 @@ const migrations: readonly Migration[] = [
       ${tenantTable('blobs')}
 
       ${snapshotTable}
-      ${projectionTables.commit_paths}
-      ${projectionTables.tool_calls}
       ${workSchema}
       ${appendFunction}
     `,
@@ -250,6 +257,13 @@ const migrations: readonly Migration[] = [
       revoke all on perdure.note_key from public;
       insert into perdure.note_key default values;
     `,
+  },
+  {
+    oldestReader: '0.1.0',
+    sql: Object.entries(projectionTables)
+      .map(([name, table]) => `drop table if exists perdure.${name}; ${table}`)
+      .join('\n'),
+    rebuilds: true,
   },
 ];
 
@@ -301,7 +315,23 @@ export const restoreProjectionTables = async (client: pg.Client): Promise<void> 
   }
 };
 
-const runPending = async (client: pg.Client, release: string): Promise<void> => {
+/** Fills the empty projection tables of these workspaces, within the open transaction. */
+export type Rebuild = (client: pg.Client, workspaces: readonly WorkspaceId[]) => Promise<void>;
+
+/**
+ * Row-level security hides the list of workspaces even from the owner. The lock that lifting it takes also holds every
+ * append until the migration ends.
+ */
+const findWorkspaces = async (client: pg.Client): Promise<readonly WorkspaceId[]> => {
+  await client.query('alter table perdure.sessions no force row level security');
+  const { rows } = await client.query<{ workspace: WorkspaceId }>(
+    'select distinct workspace from perdure.sessions order by workspace',
+  );
+  await client.query('alter table perdure.sessions force row level security');
+  return rows.map(({ workspace }) => workspace);
+};
+
+const runPending = async (client: pg.Client, { release, rebuild }: MigrateOptions): Promise<void> => {
   await lockMigrations(client);
   const meta = await readMeta(client);
   refuseNewer(meta, release);
@@ -309,16 +339,21 @@ const runPending = async (client: pg.Client, release: string): Promise<void> => 
     if (!(await exists(client, 'namespace', `nspname = 'perdure'`))) await client.query('create schema perdure');
     await client.query(metaTable);
   }
+  const from = meta?.schema ?? 0;
+  const rebuilds = from > 0 && migrations.slice(from).some((each) => each.rebuilds);
+  const workspaces = rebuilds ? await findWorkspaces(client) : [];
   for (const [place, { sql, oldestReader }] of migrations.entries()) {
-    if (place < (meta?.schema ?? 0)) continue;
+    if (place < from) continue;
     await client.query(sql);
     await client.query('update perdure.meta set schema = $1, oldest_reader = $2', [place + 1, oldestReader]);
   }
+  await rebuild(client, workspaces);
 };
 
 /** The timeouts bound the wait for another migration, even if its machine vanished in the middle of it. */
 const opening = (waitMs: number): string => `
   begin isolation level read committed;
+  ${pinnedSettings};
   set local lock_timeout = ${Math.trunc(waitMs)};
   set local idle_in_transaction_session_timeout = ${Math.trunc(waitMs)};
 `;
@@ -328,19 +363,21 @@ export interface MigrateOptions {
   readonly waitMs: number;
   /** Whether `perdure.meta` exists, as far as the caller knows. */
   readonly isBegun: boolean;
+  readonly rebuild: Rebuild;
 }
 
 /**
  * Migrates the database to this release's schema, in one transaction and under a lock. If several processes try, one
  * does the work.
  */
-export const migrate = async (client: pg.Client, { release, waitMs, isBegun }: MigrateOptions): Promise<void> => {
+export const migrate = async (client: pg.Client, options: MigrateOptions): Promise<void> => {
+  const { release, waitMs, isBegun } = options;
   const meta = isBegun ? await readRow(client) : undefined;
   refuseNewer(meta, release);
   if (meta && meta.schema >= migrations.length) return;
   await client.query(opening(waitMs));
   try {
-    await runPending(client, release);
+    await runPending(client, options);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback').catch(() => undefined);

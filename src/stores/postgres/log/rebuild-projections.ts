@@ -10,7 +10,7 @@ import { enterWork } from '../queue/work-rows.ts';
 import { type Database, exchange, prepared, type Source } from '../server/database.ts';
 import { describeSession, moveHead } from './head-rows.ts';
 import { waitForOthers } from './import-copies.ts';
-import { restoreProjectionTables } from './migrations.ts';
+import { projectionNames, restoreProjectionTables } from './migrations.ts';
 import { insertProjections } from './projection-rows.ts';
 import { readSegments } from './read-events.ts';
 
@@ -36,9 +36,7 @@ const lockAll = prepared(
 
 const clear = (table: string) =>
   prepared(`clear_${table}`, `delete from perdure.${table} where workspace = $1 and session = any($2::text[])`);
-const clearPaths = clear('commit_paths');
-const clearCalls = clear('tool_calls');
-const clearSnapshots = clear('snapshots');
+const clears = [...projectionNames, 'snapshots'].map(clear);
 
 const markTurns = prepared(
   'mark_turns',
@@ -60,8 +58,19 @@ async function* ownPages(
   }
 }
 
+interface RebuildOptions {
+  /** Whether sessions whose events call for work enter the queue. */
+  readonly queues: boolean;
+}
+
 /** Returns the number of events read. */
-const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey, start: Start): Promise<number> => {
+const rebuildSession = async (
+  client: pg.Client,
+  key: SessionKey,
+  start: Start,
+  { queues }: RebuildOptions,
+): Promise<number> => {
+  const source: Source = { read: async (_, statement) => (await client.query(statement)).rows };
   const rebuilt = new RebuiltSession();
   let count = 0;
   let called: StoredEvent | undefined;
@@ -80,8 +89,27 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
   await exchange(client, [
     head && moveHead(key, head),
     rebuilt.summary && describeSession(key, rebuilt.summary),
-    entry && enterWork(key, entry),
+    queues && entry ? enterWork(key, entry) : undefined,
   ]);
+  return count;
+};
+
+/** Rebuilds the sessions of these rows, which the transaction has locked. */
+const rebuildLocked = async (
+  client: pg.Client,
+  workspace: WorkspaceId,
+  starts: readonly Start[],
+  options: RebuildOptions,
+): Promise<number> => {
+  const ids = starts.map(({ session }) => session);
+  await exchange(
+    client,
+    clears.map((clear) => clear(workspace, ids)),
+  );
+  let count = 0;
+  for (const start of starts) {
+    count += await rebuildSession(client, { workspace, session: start.session }, start, options);
+  }
   return count;
 };
 
@@ -91,14 +119,18 @@ const rebuildSession = async (client: pg.Client, source: Source, key: SessionKey
  */
 export const rebuildProjections = async (database: Database, workspace: WorkspaceId): Promise<number> =>
   database.feed(workspace, [waitForOthers(workspace), lockAll(workspace)], async (client, [, locked]) => {
-    const source: Source = { read: async (_, statement) => (await client.query(statement)).rows };
-    const starts = locked!.rows as readonly Start[];
-    const ids = starts.map(({ session }) => session);
     await restoreProjectionTables(client);
-    await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids), clearSnapshots(workspace, ids)]);
-    let count = 0;
-    for (const start of starts) {
-      count += await rebuildSession(client, source, { workspace, session: start.session }, start);
-    }
-    return count;
+    return rebuildLocked(client, workspace, locked!.rows, { queues: true });
   });
+
+/**
+ * Like `rebuildProjections`, within the transaction of a migration. The queue stays as it is, because a migration must
+ * not wake every session that ever had work.
+ */
+export const rebuildWorkspaces = async (client: pg.Client, workspaces: readonly WorkspaceId[]): Promise<void> => {
+  for (const workspace of workspaces) {
+    await client.query("select set_config('perdure.workspace', $1, true)", [workspace]);
+    const { rows } = await client.query(lockAll(workspace));
+    await rebuildLocked(client, workspace, rows, { queues: false });
+  }
+};

@@ -30,7 +30,7 @@ const types: pg.CustomTypesConfig = {
 };
 
 /** Settings that this code relies on, and that the database or the role may set differently. */
-const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_digits = 1`;
+export const pinnedSettings = `set local bytea_output = 'hex'; set local extra_float_digits = 1`;
 
 const limitStatement = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`;
 const limitOpen = (ms: number): string => `set local idle_in_transaction_session_timeout = ${ms}`;

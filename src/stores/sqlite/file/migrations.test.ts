@@ -15,6 +15,8 @@ const withDatabase = <T>(file: string, work: (db: DatabaseSync) => T): T => {
   }
 };
 
+const noRows = (): void => undefined;
+
 /** A connection that lets another process act before the nth prepared statement. */
 const interrupted = (db: DatabaseSync, nth: number, interrupt: () => void): DatabaseSync => {
   let count = 0;
@@ -40,9 +42,9 @@ describe('migrations', () => {
         DatabaseSync,
         DatabaseSync,
       ];
-      const meanwhile = interrupted(mine, nth, () => !mine.isTransaction && migrate(theirs, file, '0.0.1'));
+      const meanwhile = interrupted(mine, nth, () => !mine.isTransaction && migrate(theirs, file, '0.1.0', noRows));
       expect([true, false]).toContain(isBegun(meanwhile, file));
-      migrate(meanwhile, file, '0.0.1');
+      migrate(meanwhile, file, '0.1.0', noRows);
       expect(mine.prepare('SELECT * FROM meta').all()).toEqual([
         { schema: migrations.length, oldest_reader: migrations.at(-1)!.oldestReader },
       ]);
@@ -80,7 +82,7 @@ describe('migrations', () => {
     await expect(openSqlite(file, { release: '0.0.0' })).rejects.toMatchObject({
       code: 'STORE_NEWER',
       message: expect.stringContaining('upgrade perdure'),
-      details: { needs: '0.0.1', release: '0.0.0' },
+      details: { needs: '0.1.0', release: '0.0.0' },
     });
     withDatabase(file, (db) => db.exec("UPDATE meta SET oldest_reader = '99.10.0'"));
     await expect(openSqlite(file)).rejects.toMatchObject({ code: 'STORE_NEWER', details: { needs: '99.10.0' } });

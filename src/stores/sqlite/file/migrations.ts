@@ -12,9 +12,14 @@ interface Migration {
   /** The oldest release that can use the database after this migration. */
   readonly oldestReader: string;
   readonly sql: string;
+  /** Whether the rows of the projection tables must be made from the logs after this migration. */
+  readonly rebuilds?: true;
 }
 
-/** Tables that can be rebuilt from the log, even after they were dropped. */
+/**
+ * Tables that can be rebuilt from the log, even after they were dropped. The last migration that rebuilds them makes
+ * them anew, so a change here needs such a migration once a release has made them.
+ */
 export const projectionTables = `
 CREATE TABLE IF NOT EXISTS commit_paths (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
@@ -36,6 +41,10 @@ CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at
 CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
 `;
+
+export const projectionNames: readonly string[] = [
+  ...projectionTables.matchAll(/CREATE TABLE IF NOT EXISTS (\w+)/g),
+].map(([, name]) => name!);
 
 /** A cache of folds, which can be recreated empty. */
 export const snapshotTable = `
@@ -93,7 +102,6 @@ CREATE TABLE blobs (
 ) STRICT;
 
 ${snapshotTable}
-${projectionTables}
 
 ${logIndexes}
 
@@ -128,6 +136,14 @@ CREATE TABLE records (
 CREATE INDEX records_due ON records (workspace, kind, due_at, id) WHERE due_at IS NOT NULL;
 `,
   },
+  {
+    oldestReader: '0.1.0',
+    sql: `
+${projectionNames.map((name) => `DROP TABLE IF EXISTS ${name};`).join('\n')}
+${projectionTables}
+`,
+    rebuilds: true,
+  },
 ];
 
 /** A single statement, because another process may fill the file between two statements. */
@@ -158,16 +174,18 @@ export const isCurrent = (db: DatabaseSync, file: string, release: string): bool
   schemaOf(db, file, release) >= migrations.length;
 
 /**
- * Migrates a database to the newest schema. Several processes may do so at the same time. A newer schema that still
- * allows this release is left alone.
+ * Migrates a database to the newest schema, in one transaction. Several processes may do so at the same time. A newer
+ * schema that still allows this release is left alone. `rebuild` fills empty projection tables.
  */
-export const migrate = (db: DatabaseSync, file: string, release: string): void => {
+export const migrate = (db: DatabaseSync, file: string, release: string, rebuild: () => void): void => {
   if (isCurrent(db, file, release)) return;
   inTransaction(db, () => {
-    for (const { sql, oldestReader } of migrations.slice(schemaOf(db, file, release))) {
+    const pending = migrations.slice(schemaOf(db, file, release));
+    for (const { sql, oldestReader } of pending) {
       db.exec(sql);
       db.prepare('UPDATE meta SET schema = schema + 1, oldest_reader = ?').run(oldestReader);
     }
+    if (pending.some(({ rebuilds }) => rebuilds)) rebuild();
     db.exec(`PRAGMA application_id = ${applicationId}`);
   });
 };

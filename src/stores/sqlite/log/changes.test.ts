@@ -262,7 +262,7 @@ test('[WAKE1] an idle file is checked once per slow poll and not in between', ()
   onTestFinished(() => void vi.useRealTimers());
   const file = newSqliteFile();
   const db = openConnection({ file, busyTimeoutMs: 1000 });
-  migrate(db, file, '1.0.0');
+  migrate(db, file, '1.0.0', () => undefined);
   onTestFinished(() => db.close());
   const checks = vi.fn();
   const prepare = (sql: string) => {

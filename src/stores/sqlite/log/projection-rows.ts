@@ -4,6 +4,7 @@ import type { CallChange } from '../../../core/session/projections.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
+import { projectionNames } from '../file/migrations.ts';
 
 /** The rows by which queries find commits and calls, written together with their event. */
 export interface ProjectionRows {
@@ -21,8 +22,7 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
-  const clearPaths = later('DELETE FROM commit_paths WHERE workspace = ?');
-  const clearCalls = later('DELETE FROM tool_calls WHERE workspace = ?');
+  const clears = projectionNames.map((name) => later(`DELETE FROM ${name} WHERE workspace = ?`));
 
   const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
     const { session, seq, run, turn, at, actor } = event;
@@ -45,8 +45,7 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
       if (call) addCall(workspace, event, call);
     },
     clear: (workspace) => {
-      clearPaths().run(workspace);
-      clearCalls().run(workspace);
+      for (const clear of clears) clear().run(workspace);
     },
   };
 };

@@ -5,10 +5,10 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { RebuiltSession } from '../../log/rebuilt-session.ts';
 import { parseSummary } from '../../log/stored-summary.ts';
 import { inTransaction } from '../file/in-transaction.ts';
-import { logIndexes, projectionTables, snapshotTable } from '../file/migrations.ts';
-import type { EventReader } from './read-events.ts';
+import { logIndexes, projectionNames, projectionTables, snapshotTable } from '../file/migrations.ts';
+import { type EventReader, openEventReader } from './read-events.ts';
 import type { SessionStart } from './sessions.ts';
-import type { Tables } from './tables.ts';
+import { openTables, type Tables } from './tables.ts';
 
 const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
 
@@ -25,6 +25,9 @@ function* ownEvents(
     from = last.seq + 1;
   }
 }
+
+/** Queues no work: a migration must not wake every session that ever had some. */
+const unqueued = (tables: Tables): Tables => ({ ...tables, work: { ...tables.work, enter: () => undefined } });
 
 /** Returns the number of events read. */
 const rebuildSession = (
@@ -59,7 +62,14 @@ const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: Worksp
     .reduce((sum, start) => sum + rebuildSession(tables, reader, { workspace, session: start.session }, start), 0);
 };
 
-const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name IN ('commit_paths', 'tool_calls')`;
+const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema
+  WHERE name IN (${projectionNames.map((name) => `'${name}'`).join(', ')})`;
+
+const workspacesOf = (db: DatabaseSync): readonly WorkspaceId[] =>
+  db
+    .prepare('SELECT DISTINCT workspace FROM sessions')
+    .all()
+    .map(({ workspace }) => workspace as WorkspaceId);
 
 /**
  * Recreates missing tables. Returns the workspaces that lost their projections with them. Snapshots are recreated on
@@ -68,9 +78,7 @@ const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name
 const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
   const { found } = db.prepare(projectionsThere).get() as { found: number };
   db.exec(`${projectionTables} ${snapshotTable} ${logIndexes}`);
-  if (found === 2) return [];
-  const rows = db.prepare('SELECT DISTINCT workspace FROM sessions').all() as { workspace: WorkspaceId }[];
-  return rows.map(({ workspace }) => workspace);
+  return found === projectionNames.length ? [] : workspacesOf(db);
 };
 
 /**
@@ -91,4 +99,13 @@ export const rebuildProjections = (
   } finally {
     tables.heads.forget();
   }
+};
+
+/** Like `rebuildProjections`, for all workspaces, within the transaction of a migration. The queue stays as it is. */
+export const rebuildEveryWorkspace = (db: DatabaseSync, file: string): void => {
+  const workspaces = workspacesOf(db);
+  if (workspaces.length === 0) return;
+  const tables = unqueued(openTables(db, file));
+  const reader = openEventReader(db, tables.sessions, tables.blobs);
+  for (const workspace of workspaces) rebuildWorkspace(tables, reader, workspace);
 };

@@ -11,6 +11,7 @@ import { openCallFinder } from '../log/find-calls.ts';
 import { openCommitFinder } from '../log/find-commits.ts';
 import { openKeys } from '../log/keys.ts';
 import { openEventReader } from '../log/read-events.ts';
+import { rebuildEveryWorkspace } from '../log/rebuild-projections.ts';
 import { openWorkerList, openWorkFinder } from '../queue/find-work.ts';
 import { openFirstReads } from './first-reads.ts';
 import { packEvents } from './packed-events.ts';
@@ -23,7 +24,7 @@ const warmUpReads = 3;
 
 const openReader = (data: ThreadData) => {
   const db = openConnection(data);
-  migrate(db, data.file, data.release);
+  migrate(db, data.file, data.release, () => rebuildEveryWorkspace(db, data.file));
   db.exec('PRAGMA query_only = 1');
   const blobs = openBlobs(db);
   const { sessions, operations } = openFirstReads(db, blobs);
