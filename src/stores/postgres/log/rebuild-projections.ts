@@ -38,6 +38,7 @@ const clear = (table: string) =>
   prepared(`clear_${table}`, `delete from perdure.${table} where workspace = $1 and session = any($2::text[])`);
 const clearPaths = clear('commit_paths');
 const clearCalls = clear('tool_calls');
+const clearCharges = clear('charges');
 const clearSnapshots = clear('snapshots');
 
 const markTurns = prepared(
@@ -95,7 +96,11 @@ export const rebuildProjections = async (database: Database, workspace: Workspac
     const starts = locked!.rows as readonly Start[];
     const ids = starts.map(({ session }) => session);
     await restoreProjectionTables(client);
-    await exchange(client, [clearPaths(workspace, ids), clearCalls(workspace, ids), clearSnapshots(workspace, ids)]);
+    const clears = [clearPaths, clearCalls, clearCharges, clearSnapshots];
+    await exchange(
+      client,
+      clears.map((clearRows) => clearRows(workspace, ids)),
+    );
     let count = 0;
     for (const start of starts) {
       count += await rebuildSession(client, source, { workspace, session: start.session }, start);

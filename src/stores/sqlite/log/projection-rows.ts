@@ -1,11 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Charge } from '../../../core/ports/charges.ts';
 import type { StoredEvent } from '../../../core/ports/store.ts';
 import type { CallChange } from '../../../core/session/projections.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
 
-/** The rows by which queries find commits and calls, written together with their event. */
+/** The rows by which queries find commits, calls and usage, written together with their event. */
 export interface ProjectionRows {
   add(workspace: WorkspaceId, event: StoredEvent): void;
   clear(workspace: WorkspaceId): void;
@@ -21,8 +22,12 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
+  const insertCharge = later(`INSERT INTO charges
+    (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const clearPaths = later('DELETE FROM commit_paths WHERE workspace = ?');
   const clearCalls = later('DELETE FROM tool_calls WHERE workspace = ?');
+  const clearCharges = later('DELETE FROM charges WHERE workspace = ?');
 
   const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
     const { session, seq, run, turn, at, actor } = event;
@@ -35,18 +40,27 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
     }
   };
 
+  const addCharge = (workspace: WorkspaceId, charge: Charge): void => {
+    const { session, seq, at, run, agent, model, member, child } = charge;
+    const { inputTokens, outputTokens, cachedTokens, usd } = charge;
+    const about = [run, agent, model, member, child].map((value) => value ?? null);
+    insertCharge().run(workspace, session, seq, at, ...about, inputTokens, outputTokens, cachedTokens, usd ?? null);
+  };
+
   return {
     add: (workspace, event) => {
-      const { paths, call } = projectionOf(event);
+      const { paths, call, charge } = projectionOf(event);
       const { session, seq, turn, at, actor } = event;
       for (const { path, tool, provenance } of paths) {
         insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, provenance);
       }
       if (call) addCall(workspace, event, call);
+      if (charge) addCharge(workspace, charge);
     },
     clear: (workspace) => {
       clearPaths().run(workspace);
       clearCalls().run(workspace);
+      clearCharges().run(workspace);
     },
   };
 };

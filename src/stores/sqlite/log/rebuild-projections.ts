@@ -59,7 +59,8 @@ const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: Worksp
     .reduce((sum, start) => sum + rebuildSession(tables, reader, { workspace, session: start.session }, start), 0);
 };
 
-const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name IN ('commit_paths', 'tool_calls')`;
+const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema
+  WHERE name IN ('commit_paths', 'tool_calls', 'charges')`;
 
 /**
  * Recreates missing tables. Returns the workspaces that lost their projections with them. Snapshots are recreated on
@@ -68,7 +69,7 @@ const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema WHERE name
 const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
   const { found } = db.prepare(projectionsThere).get() as { found: number };
   db.exec(`${projectionTables} ${snapshotTable} ${logIndexes}`);
-  if (found === 2) return [];
+  if (found === 3) return [];
   const rows = db.prepare('SELECT DISTINCT workspace FROM sessions').all() as { workspace: WorkspaceId }[];
   return rows.map(({ workspace }) => workspace);
 };
