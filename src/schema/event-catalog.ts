@@ -32,6 +32,7 @@ const metadata = 'Any JSON object that the users choose, up to 16 Ki characters.
 const priority = 'Which sessions workers take first: `low`, `normal` or `high`.';
 const agentRef = 'The agent by name and version.';
 const durationMs = 'How long it took, in milliseconds.';
+const requestedBy = 'Whose input the run answers. Absent in events of release 0.1.';
 const retries = 'The turn that this one retries.';
 const childSession = 'The session in which the other agent works.';
 const limitReason = 'Why it waits, as text for people.';
@@ -323,8 +324,9 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       settings: 'The settings of the request.',
       tools: 'The names of the tools that the model may call.',
       instructionsHash: 'The SHA-256 of the instructions.',
-      requestTokens: 'The estimated size of the request.',
+      requestTokens: 'The estimated size of the request, with the schemas of its tools and its output.',
       reservedTokens: 'What is reserved from the budget: the request plus the maximum answer.',
+      estimatedTokens: 'The estimate before it was corrected by what the provider reported for earlier requests.',
     },
     example: {
       model: 'anthropic/claude-sonnet-5-5',
@@ -335,6 +337,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       instructionsHash: hash,
       requestTokens: 2100,
       reservedTokens: 10_292,
+      estimatedTokens: 1750,
     },
   },
   'model.completed': {
@@ -346,12 +349,14 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       finish: 'Why the model stopped.',
       usage: 'The tokens it used and what they cost.',
       durationMs,
+      requestedBy,
     },
     example: {
       model: 'anthropic/claude-sonnet-5-5',
       finish: 'tool-calls',
       usage: { inputTokens: 2087, outputTokens: 143, cachedTokens: 1920, usd: 0.0031 },
       durationMs: 2410,
+      requestedBy: 'member:mia',
     },
   },
   'model.failed': {
@@ -365,6 +370,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       message: 'The message of the provider, without secrets.',
       retryInMs: 'The delay before the retry. Absent when the run does not retry.',
       usage: 'What was used, if the provider reported it despite the failure.',
+      requestedBy,
     },
     example: {
       model: 'openai/gpt-5.6',

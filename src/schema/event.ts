@@ -43,6 +43,8 @@ const CommitOrigin = z.discriminatedUnion('kind', [
 const ErrorRecord = z.strictObject({ name: Text.max(200), message: Text });
 const CallRef = { callId: Text.max(200), tool: Text.max(200) };
 const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
+/** The actor whose input the run answers. Absent in events of release 0.1. */
+const RequestedBy = Actor.optional();
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
@@ -232,10 +234,18 @@ export const eventDefinitions = {
        */
       requestTokens: z.int().nonnegative(),
       reservedTokens: z.int().nonnegative(),
+      /** The estimate before it was corrected by what the provider reported for earlier requests. */
+      estimatedTokens: z.int().nonnegative().optional(),
     }),
   ),
   'model.completed': event(
-    z.strictObject({ model: Text.max(200), finish: Text.max(50), usage: Usage, durationMs: DurationMs }),
+    z.strictObject({
+      model: Text.max(200),
+      finish: Text.max(50),
+      usage: Usage,
+      durationMs: DurationMs,
+      requestedBy: RequestedBy,
+    }),
   ),
   'model.failed': event(
     z.strictObject({
@@ -247,6 +257,7 @@ export const eventDefinitions = {
       retryInMs: z.int().nonnegative().optional(),
       /** The usage of the failed request. Present when the provider reported it. */
       usage: Usage.optional(),
+      requestedBy: RequestedBy,
     }),
   ),
   /** A message was previewed but never completed. Clients must remove its preview. */

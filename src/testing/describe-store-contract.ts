@@ -8,6 +8,7 @@ import type { ContractSetup } from './contract/contract-setup.ts';
 import { describeAppends } from './contract/log/append.ts';
 import { describeBatches } from './contract/log/batches.ts';
 import { describeCallQueries } from './contract/log/call-queries.ts';
+import { describeCharges } from './contract/log/charges.ts';
 import { describeCommitQueries } from './contract/log/commit-queries.ts';
 import { describeForks } from './contract/log/forks.ts';
 import { describeHashes } from './contract/log/hashes.ts';
@@ -89,6 +90,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeDamagedBundles(setup);
     describeCommitQueries(setup);
     describeCallQueries(setup);
+    describeCharges(setup);
     describeProjections(setup);
     describeTenants(setup);
     describeSharing(setup);

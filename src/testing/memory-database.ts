@@ -1,3 +1,4 @@
+import type { Charge } from '../core/ports/charges.ts';
 import type { Presence } from '../core/ports/queue.ts';
 import type { StoredRecord } from '../core/ports/records.ts';
 import {
@@ -39,6 +40,7 @@ export interface MemorySession {
   readonly snapshots: MemorySnapshot[];
   readonly paths: MemoryPath[];
   readonly calls: CallRecord[];
+  readonly charges: Charge[];
 }
 
 export interface MemoryWorker {
@@ -108,7 +110,7 @@ export const copyWorkspace = ({
   records,
 }: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
-    [...sessions].map(([id, { head, importedTo, events, keys, snapshots, paths, calls }]) => [
+    [...sessions].map(([id, { head, importedTo, events, keys, snapshots, paths, calls, charges }]) => [
       id,
       {
         head,
@@ -118,6 +120,7 @@ export const copyWorkspace = ({
         snapshots: [...snapshots],
         paths: [...paths],
         calls: [...calls],
+        charges: [...charges],
       },
     ]),
   ),

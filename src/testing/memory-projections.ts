@@ -16,11 +16,12 @@ import { RebuiltSession } from '../stores/log/rebuilt-session.ts';
 import { eventOf, type MemorySession, type MemoryWorkspace, segmentsIn } from './memory-database.ts';
 import { enterWork } from './memory-queue.ts';
 
-export const keepProjections = ({ paths, calls }: MemorySession, event: StoredEvent): void => {
+export const keepProjections = ({ paths, calls, charges }: MemorySession, event: StoredEvent): void => {
   const { session, seq, turn, at, actor } = event;
   const projection = projectionOf(event);
   for (const path of projection.paths) paths.push({ ...path, session, seq, turn, at, actor });
-  const { call } = projection;
+  const { call, charge } = projection;
+  if (charge) charges.push(charge);
   if (call?.kind === 'called') calls.push(madeCall(event, call));
   if (call?.kind !== 'ended') return;
   const open = calls.findLastIndex(({ callId, endedSeq }) => callId === call.callId && endedSeq === undefined);
@@ -102,6 +103,7 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
   for (const session of workspace.sessions.values()) {
     session.paths.length = 0;
     session.calls.length = 0;
+    session.charges.length = 0;
     session.snapshots.length = 0;
     const rebuilt = new RebuiltSession();
     for (const stored of [...session.events.values()].sort((a, b) => a.seq - b.seq)) {

@@ -52,15 +52,17 @@ describeStoreContract('memory', {
       for (const [hash, at] of blobTimes) blobTimes.set(hash, at - ms);
     },
     projections: async (name) =>
-      [...workspaceOf(database, name).sessions.values()].map(({ head, paths, calls }) => ({
+      [...workspaceOf(database, name).sessions.values()].map(({ head, paths, calls, charges }) => ({
         paths: [...paths],
         calls: [...calls],
+        charges: [...charges],
         summary: JSON.stringify(head.summary),
       })),
     spoilProjections: async (name) => {
       for (const session of workspaceOf(database, name).sessions.values()) {
         session.paths.length = 0;
         session.calls.length = 0;
+        session.charges.length = 0;
         session.head = { ...session.head, summary: { ...session.head.summary, title: 'spoiled', messages: 99 } };
       }
     },

@@ -20,6 +20,7 @@ import { planAppend } from '../stores/log/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/log/plan-import.ts';
 import { concernsWork } from '../stores/queue/work-entry.ts';
 import { looseBlobsIn, putBlob, removeBlob, touch } from './memory-blobs.ts';
+import { groupChargesIn, sumChargesIn } from './memory-charges.ts';
 import {
   copyBytes,
   copyEvent,
@@ -66,6 +67,7 @@ const newSession = (head: MemorySession['head']): MemorySession => ({
   snapshots: [],
   paths: [],
   calls: [],
+  charges: [],
 });
 
 const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOutcome => {
@@ -280,6 +282,8 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     findCommits: (name, query) =>
       within(name, (workspace) => findCommitsIn(workspace, query).map((event) => eventOf(workspace, event))),
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
+    sumCharges: (name, query) => within(name, (workspace) => sumChargesIn(workspace, query)),
+    groupCharges: (name, query) => within(name, (workspace) => groupChargesIn(workspace, query)),
     findBlobEvents: (name, query) =>
       within(name, (workspace) => findBlobEventsIn(workspace, query).map((event) => eventOf(workspace, event))),
     rebuildProjections: (name) =>

@@ -4,6 +4,7 @@ import type { Status } from '../../schema/lifecycle.ts';
 import type { ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from './charges.ts';
 
 /** The maximum size of a payload inside its event. A larger payload is stored as a blob that the event refers to. */
 export const inlinePayloadBytes = 16 * 1024;
@@ -277,13 +278,20 @@ export interface Store {
    * `live`, or if it is inherited and has no end.
    */
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]>;
+  /** Returns the sum of the charges that match. Reads an index, not the log. */
+  sumCharges(workspace: WorkspaceId, query: ChargeQuery): Promise<ChargeSum>;
+  /**
+   * Returns a page of groups of charges, newest or lowest key first (`isNewestFirst`). Only groups of runs and of
+   * sessions include the charges of subagents.
+   */
+  groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]>;
   /**
    * Returns events of the types in `blobEventTypes`, each in the session that owns it, sorted by session and seq.
    * Reads an index, not the log.
    */
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]>;
   /**
-   * Rebuilds the data of findCommits, findCalls, list and turnStarts from the log, corrects heads, and drops snapshots,
+   * Rebuilds the data of findCommits, findCalls, sumCharges, list and turnStarts from the log, corrects heads, and drops snapshots,
    * in one transaction. Returns the number of events read.
    */
   rebuildProjections(workspace: WorkspaceId): Promise<number>;

@@ -1,5 +1,7 @@
 import type { ToolOutcome } from '../../schema/message.ts';
+import type { Charge } from '../ports/charges.ts';
 import type { StoredEvent } from '../ports/store.ts';
+import { chargeOf } from './charge-of.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { type TouchedPath, touchedPaths } from './state/touched-paths.ts';
 
@@ -22,12 +24,13 @@ export type CallChange =
 export interface Projection {
   readonly paths: readonly CommitPath[];
   readonly call?: CallChange;
+  readonly charge?: Charge;
 }
 
 const nothing: Projection = { paths: [] };
 
 /**
- * The rows that a store keeps beside an event, so that queries for commits and calls need not read logs. This is a
+ * The rows that a store keeps beside an event, so that queries for commits, calls and usage need not read logs. This is a
  * pure function, so that the rows can be rebuilt.
  */
 export const project = (event: StoredEvent): Projection => {
@@ -47,6 +50,12 @@ export const project = (event: StoredEvent): Projection => {
     case 'tool.failed': {
       const { callId, outcome, durationMs } = decodePayload(event, event.type);
       return { paths: [], call: { kind: 'ended', callId, outcome, outputHash: undefined, durationMs } };
+    }
+    case 'model.completed':
+    case 'model.failed':
+    case 'child.ended': {
+      const charge = chargeOf(event);
+      return charge ? { paths: [], charge } : nothing;
     }
     default:
       return nothing;

@@ -1,5 +1,6 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
+import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from '../../core/ports/charges.ts';
 import type { Notes } from '../../core/ports/notes.ts';
 import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
@@ -42,6 +43,7 @@ import { rebuildProjections } from './log/rebuild-projections.ts';
 import { findRecord, listRecords, writeRecords } from './log/record-rows.ts';
 import { findFamily, findHead, findTurnStarts, listSessions } from './log/sessions.ts';
 import { findSnapshot, putSnapshot } from './log/snapshots.ts';
+import { groupCharges, sumCharges } from './log/sum-charges.ts';
 import type { WriteLog } from './log/write-log.ts';
 import { meetStatements } from './meet-statements.ts';
 import {
@@ -166,6 +168,14 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
 
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
     return this.#run(() => findCalls(this.#database, this.#lineages, workspace, query));
+  }
+
+  sumCharges(workspace: WorkspaceId, query: ChargeQuery): Promise<ChargeSum> {
+    return this.#run(() => sumCharges(this.#database, this.#lineages, workspace, query));
+  }
+
+  groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]> {
+    return this.#run(() => groupCharges(this.#database, workspace, query));
   }
 
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {

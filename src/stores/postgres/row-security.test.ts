@@ -65,7 +65,18 @@ describe('row-level security', () => {
   test('[TEN2] without the right workspace set, the owner of the tables sees and changes no row', async () => {
     const tables = await tenantTables();
     expect(tables.toSorted()).toEqual(
-      ['blobs', 'commit_paths', 'events', 'keys', 'records', 'sessions', 'snapshots', 'tool_calls', 'work'].toSorted(),
+      [
+        'blobs',
+        'charges',
+        'commit_paths',
+        'events',
+        'keys',
+        'records',
+        'sessions',
+        'snapshots',
+        'tool_calls',
+        'work',
+      ].toSorted(),
     );
     for (const table of tables) {
       const count = `select count(*)::int as n from perdure.${table}`;

@@ -1,5 +1,6 @@
 import type { TransferListItem } from 'node:worker_threads';
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
+import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from '../../core/ports/charges.ts';
 import type { Notes } from '../../core/ports/notes.ts';
 import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
@@ -141,6 +142,14 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
 
   async findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
     return this.#open(this.#reader).call('findCalls', [workspace, query]);
+  }
+
+  async sumCharges(workspace: WorkspaceId, query: ChargeQuery): Promise<ChargeSum> {
+    return this.#open(this.#reader).call('sumCharges', [workspace, query]);
+  }
+
+  async groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]> {
+    return this.#open(this.#reader).call('groupCharges', [workspace, query]);
   }
 
   async findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {

@@ -93,6 +93,7 @@ export const postgresHarness = (
         Promise.all([
           ask('select * from perdure.commit_paths where workspace = $1 order by session, seq, path', workspace),
           ask('select * from perdure.tool_calls where workspace = $1 order by session, seq', workspace),
+          ask('select * from perdure.charges where workspace = $1 order by session, seq', workspace),
           ask(
             'select id, status, updated_at, summary from perdure.sessions where workspace = $1 order by id',
             workspace,
@@ -101,6 +102,7 @@ export const postgresHarness = (
       spoilProjections: async (workspace, summaries) => {
         await ask('delete from perdure.commit_paths where workspace = $1', workspace);
         await ask('delete from perdure.tool_calls where workspace = $1', workspace);
+        await ask('delete from perdure.charges where workspace = $1', workspace);
         await ask(
           `update perdure.sessions set status = 'open', updated_at = 0, summary = ${
             summaries === 'changed' ? `(summary::jsonb || '{"title":"spoiled","messages":99}')::text` : `'spoiled'`

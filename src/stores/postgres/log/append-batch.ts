@@ -16,7 +16,7 @@ import { isConnectionLost, isOutdated, isReadOnly } from '../server/store-error.
 import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { insertKeys } from './keys.ts';
-import { projectionsOf, writeCalls } from './projection-rows.ts';
+import { projectionsOf, writeRareRows } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** An append with everything that does not depend on the head, prepared before its transaction begins. */
@@ -57,7 +57,7 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
   return { planned, results };
 };
 
-/** One statement writes heads, events and commit paths. Keys, blobs and calls are rarer and follow separately. */
+/** One statement writes heads, events and commit paths. Keys, blobs, calls and charges are rarer and follow. */
 const writes = (
   { workspace, writeLog }: BatchConnection,
   bases: AppendBases,
@@ -73,12 +73,12 @@ const writes = (
     request.key ? [{ ...request.key, session: request.session, seq: events[0]!.seq, count: events.length }] : [],
   );
   const blobs = planned.flatMap(({ pending }) => pending.blobs);
-  const { paths, calls } = projectionsOf(events.map(({ event }) => event));
+  const { paths, ...rare } = projectionsOf(events.map(({ event }) => event));
   return [
     writeLog(workspace, { heads: next, events, paths, fresh }),
     ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
     ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
-    ...writeCalls(workspace, calls),
+    ...writeRareRows(workspace, rare),
   ];
 };
 

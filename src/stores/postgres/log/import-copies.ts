@@ -11,7 +11,7 @@ import { insertBlobs } from './blobs.ts';
 import { encodePayloads } from './encode-payloads.ts';
 import { markImported } from './head-rows.ts';
 import { insertKeys } from './keys.ts';
-import { projectionsOf, writeCalls } from './projection-rows.ts';
+import { projectionsOf, writeRareRows } from './projection-rows.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** Serializes imports of a workspace, so that the second of two equal imports finds what the first one wrote. */
@@ -57,7 +57,7 @@ const addCopy = async (
     session,
   }));
   const { rows, blobs } = await encode(plan.added);
-  const { paths, calls } = projectionsOf(plan.added);
+  const { paths, ...rare } = projectionsOf(plan.added);
   const heads = [{ head: plan.head, was: head?.hash }];
   await exchange(client, [
     ...(rows.length > 0
@@ -68,7 +68,7 @@ const addCopy = async (
       : []),
     keys.length > 0 ? insertKeys(workspace, keys) : undefined,
     blobs.length > 0 ? insertBlobs(workspace, blobs) : undefined,
-    ...writeCalls(workspace, calls),
+    ...writeRareRows(workspace, rare),
   ]);
   return plan.added.length;
 };

@@ -131,6 +131,26 @@ const projectionTables = {
     create index tool_calls_by_time on perdure.tool_calls (workspace, at, session, seq);
     ${tenantTable('tool_calls')}
   `,
+  charges: `
+    create table perdure.charges (
+      workspace text collate "C" not null,
+      session text collate "C" not null,
+      seq bigint not null,
+      at bigint not null,
+      run text collate "C",
+      agent text collate "C",
+      model text collate "C",
+      member text collate "C",
+      child text collate "C",
+      input_tokens bigint not null,
+      output_tokens bigint not null,
+      cached_tokens bigint not null,
+      usd double precision,
+      primary key (workspace, session, seq)
+    );
+    create index charges_by_time on perdure.charges (workspace, at);
+    ${tenantTable('charges')}
+  `,
 } as const;
 
 export const projectionNames = Object.keys(projectionTables);

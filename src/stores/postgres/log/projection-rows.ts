@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Charge } from '../../../core/ports/charges.ts';
 import type { CallRecord, StoredEvent } from '../../../core/ports/store.ts';
 import type { CommitPath } from '../../../core/session/projections.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
@@ -37,6 +38,14 @@ const endCalls = prepared(
      order by o.seq desc offset e.newer limit 1
    ) found
    where c.workspace = $1 and c.session = e.session and c.seq = found.seq`,
+);
+
+const insertCharges = prepared(
+  'insert_charges',
+  `insert into perdure.charges
+     (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd)
+   select $1, * from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
+     $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::double precision[])`,
 );
 
 export interface PathRow extends CommitPath {
@@ -86,33 +95,56 @@ const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.Query
     ends.map(({ outputHash }) => outputHash ?? null),
   );
 
+const insertChargeRows = (workspace: WorkspaceId, charges: readonly Charge[]): pg.QueryConfig =>
+  insertCharges(
+    workspace,
+    charges.map(({ session }) => session),
+    charges.map(({ seq }) => seq),
+    charges.map(({ at }) => at),
+    charges.map(({ run }) => run ?? null),
+    charges.map(({ agent }) => agent ?? null),
+    charges.map(({ model }) => model ?? null),
+    charges.map(({ member }) => member ?? null),
+    charges.map(({ child }) => child ?? null),
+    charges.map(({ inputTokens }) => inputTokens),
+    charges.map(({ outputTokens }) => outputTokens),
+    charges.map(({ cachedTokens }) => cachedTokens),
+    charges.map(({ usd }) => usd ?? null),
+  );
+
 export interface Projections {
   readonly paths: readonly PathRow[];
   readonly calls: CallBatch;
+  readonly charges: readonly Charge[];
 }
 
-/** The rows by which queries find commits and calls. Most events have none. */
+/** The rows by which queries find commits, calls and usage. Most events have none. */
 export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
   const projected = events.map((event) => ({ event, ...projectionOf(event) }));
   return {
     paths: projected.flatMap((each) => each.paths.map((path) => ({ ...path, event: each.event }))),
     calls: batchCalls(projected.flatMap(({ event, call }) => (call ? [{ event, call }] : []))),
+    charges: projected.flatMap(({ charge }) => charge ?? []),
   };
 };
 
 /**
- * The statements that write new calls and ends of calls. Ends are written first, because they belong to calls that are
- * already stored.
+ * The statements that write calls, ends of calls and charges. Ends are written first, because they belong to calls that
+ * are already stored.
  */
-export const writeCalls = (workspace: WorkspaceId, { made, ended }: CallBatch): readonly pg.QueryConfig[] => [
+export const writeRareRows = (
+  workspace: WorkspaceId,
+  { calls: { made, ended }, charges }: Omit<Projections, 'paths'>,
+): readonly pg.QueryConfig[] => [
   ...(ended.length > 0 ? [endCallRows(workspace, ended)] : []),
   ...(made.length > 0 ? [insertCallRows(workspace, made)] : []),
+  ...(charges.length > 0 ? [insertChargeRows(workspace, charges)] : []),
 ];
 
 export const insertProjections = (
   workspace: WorkspaceId,
   events: readonly StoredEvent[],
 ): readonly pg.QueryConfig[] => {
-  const { paths, calls } = projectionsOf(events);
-  return [...(paths.length > 0 ? [insertPathRows(workspace, paths)] : []), ...writeCalls(workspace, calls)];
+  const { paths, ...rare } = projectionsOf(events);
+  return [...(paths.length > 0 ? [insertPathRows(workspace, paths)] : []), ...writeRareRows(workspace, rare)];
 };

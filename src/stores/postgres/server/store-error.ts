@@ -120,7 +120,7 @@ const rules: readonly Rule[] = [
   },
   {
     matches: (error, state) =>
-      state === '42P01' && /"perdure\.(commit_paths|tool_calls|snapshots)"/.test(String(error)),
+      state === '42P01' && /"perdure\.(commit_paths|tool_calls|charges|snapshots)"/.test(String(error)),
     code: 'STORE_CORRUPT',
     says: 'a table of derived data is missing: run `perdure repair --projections` in every workspace to rebuild it from the logs',
   },

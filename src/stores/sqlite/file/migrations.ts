@@ -40,6 +40,14 @@ CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, ca
 CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, session, seq);
+
+CREATE TABLE IF NOT EXISTS charges (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, run TEXT, agent TEXT,
+  model TEXT, member TEXT, child TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL, usd REAL,
+  PRIMARY KEY (workspace, session, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS charges_by_time ON charges (workspace, at);
 `;
 
 export const projectionNames: readonly string[] = [

@@ -80,7 +80,7 @@ const notADatabase = 26;
 
 const repairAdvice = 'run `perdure repair --projections` to rebuild it from the logs';
 const isRebuildable = ({ message }: Error): boolean =>
-  /^no such (table: (commit_paths|tool_calls|snapshots)|index: )/.test(message);
+  /^no such (table: (commit_paths|tool_calls|charges|snapshots)|index: )/.test(message);
 /**
  * Only migrations change the schema, so something else removed what they created, or changed the stored schema number.
  */

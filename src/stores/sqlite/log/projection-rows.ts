@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Charge } from '../../../core/ports/charges.ts';
 import type { StoredEvent } from '../../../core/ports/store.ts';
 import type { CallChange } from '../../../core/session/projections.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
@@ -6,7 +7,7 @@ import { projectionOf } from '../../log/projected-rows.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
 import { projectionNames } from '../file/migrations.ts';
 
-/** The rows by which queries find commits and calls, written together with their event. */
+/** The rows by which queries find commits, calls and usage, written together with their event. */
 export interface ProjectionRows {
   add(workspace: WorkspaceId, event: StoredEvent): void;
   clear(workspace: WorkspaceId): void;
@@ -23,6 +24,9 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
   const clears = projectionNames.map((name) => later(`DELETE FROM ${name} WHERE workspace = ?`));
+  const insertCharge = later(`INSERT INTO charges
+    (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 
   const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
     const { session, seq, run, turn, at, actor } = event;
@@ -35,14 +39,22 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
     }
   };
 
+  const addCharge = (workspace: WorkspaceId, charge: Charge): void => {
+    const { session, seq, at, run, agent, model, member, child } = charge;
+    const { inputTokens, outputTokens, cachedTokens, usd } = charge;
+    const about = [run, agent, model, member, child].map((value) => value ?? null);
+    insertCharge().run(workspace, session, seq, at, ...about, inputTokens, outputTokens, cachedTokens, usd ?? null);
+  };
+
   return {
     add: (workspace, event) => {
-      const { paths, call } = projectionOf(event);
+      const { paths, call, charge } = projectionOf(event);
       const { session, seq, turn, at, actor } = event;
       for (const { path, tool, provenance } of paths) {
         insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, provenance);
       }
       if (call) addCall(workspace, event, call);
+      if (charge) addCharge(workspace, charge);
     },
     clear: (workspace) => {
       for (const clear of clears) clear().run(workspace);

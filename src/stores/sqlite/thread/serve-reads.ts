@@ -1,4 +1,5 @@
 import type { BlobHash, LooseBlobs } from '../../../core/ports/blobs.ts';
+import type { ChargeQuery, GroupedCharges } from '../../../core/ports/charges.ts';
 import type { BlobEventQuery, CallQuery, CommitQuery, SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { openConnection } from '../file/connection.ts';
@@ -12,6 +13,7 @@ import { openCommitFinder } from '../log/find-commits.ts';
 import { openKeys } from '../log/keys.ts';
 import { openEventReader } from '../log/read-events.ts';
 import { rebuildEveryWorkspace } from '../log/rebuild-projections.ts';
+import { openChargeReader } from '../log/sum-charges.ts';
 import { openWorkerList, openWorkFinder } from '../queue/find-work.ts';
 import { openFirstReads } from './first-reads.ts';
 import { packEvents } from './packed-events.ts';
@@ -31,6 +33,7 @@ const openReader = (data: ThreadData) => {
   const keys = openKeys(db);
   const commits = openCommitFinder(db, sessions, blobs);
   const calls = openCallFinder(db, sessions);
+  const charges = openChargeReader(db, sessions);
   const blobEvents = openBlobEventFinder(db, blobs);
   const findWork = openWorkFinder(db);
   const listWorkers = openWorkerList(db);
@@ -65,6 +68,8 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
+    sumCharges: (workspace: WorkspaceId, query: ChargeQuery) => ({ value: charges.sum(workspace, query) }),
+    groupCharges: (workspace: WorkspaceId, query: GroupedCharges) => ({ value: charges.group(workspace, query) }),
     findBlobEvents: (workspace: WorkspaceId, query: BlobEventQuery) => {
       const page = packEvents(blobEvents.find(workspace, query));
       return { value: page.events, transfer: [page.transfer] };

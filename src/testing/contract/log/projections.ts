@@ -3,7 +3,7 @@ import type { NewEvent, Store } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { copiesOf, inPieces, sendCopies } from '../bundles/session-copies.ts';
 import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
-import { called, committed, completed, runWriter } from '../records/record-events.ts';
+import { answered, called, childEnded, committed, completed, runWriter } from '../records/record-events.ts';
 import { callsOf, commitsOf, within } from '../records/record-pages.ts';
 import { idempotencyKey, message, noise, opened, raw } from './new-events.ts';
 import { append, expectSound, forkSession, mustAppend, mustHead, openSession, seqs } from './session-log.ts';
@@ -13,6 +13,7 @@ const byRun = { writer: runWriter };
 const found = async (store: Store, workspace: WorkspaceId) => ({
   commits: await commitsOf(store, workspace),
   calls: await callsOf(store, workspace),
+  usage: await store.groupCharges(workspace, { by: 'session', limit: 1_000 }),
   sessions: await store.list(workspace, { limit: 1_000 }),
 });
 
@@ -27,6 +28,9 @@ const family = async (store: Store) => {
   await mustAppend(store, root, [committed(['/facts/a'], { value: 'y'.repeat(20_000) })], { at: 2_000 });
   await forkSession(store, root, 4, child, { about: { lastTurn: 1, messages: 1 } });
   await mustAppend(store, child, [committed(['/plan/c']), called('x')], { writer: runWriter, at: 3_000 });
+  const usage = { inputTokens: 100, outputTokens: 60, usd: 0.25 };
+  const charged = [answered(usage, { member: 'mia' }), childEnded(child.session, usage)] as const;
+  await mustAppend(store, root, charged, { writer: runWriter, at: 3_000 });
   return [root, child] as const;
 };
 
@@ -95,12 +99,12 @@ export const describeProjections = (setup: ContractSetup) =>
       const { workspace } = root;
       const [rows, answers] = [await tamper.projections(workspace), await found(store, workspace)];
       const sound = await expectSound(store, child);
-      expect(await store.rebuildProjections(workspace)).toBe(9);
+      expect(await store.rebuildProjections(workspace)).toBe(11);
       expect(await tamper.projections(workspace)).toEqual(rows);
       for (const summaries of ['changed', 'unreadable'] as const) {
         await tamper.spoilProjections(workspace, summaries);
         expect(await found(store, workspace)).not.toEqual(answers);
-        expect(await store.rebuildProjections(workspace)).toBe(9);
+        expect(await store.rebuildProjections(workspace)).toBe(11);
         expect(await tamper.projections(workspace)).toEqual(rows);
       }
       expect(await found(setup.other, workspace)).toEqual(answers);
@@ -162,7 +166,7 @@ export const describeProjections = (setup: ContractSetup) =>
       const [root, child] = await family(store);
       await tamper.redact(root, 1);
       const { summary } = await mustHead(store, root);
-      expect(await store.rebuildProjections(root.workspace)).toBe(9);
+      expect(await store.rebuildProjections(root.workspace)).toBe(11);
       expect((await mustHead(store, root)).summary).toEqual(summary);
       expect((await mustHead(store, child)).summary).toMatchObject({ parent: root.session, seq: 7 });
     });

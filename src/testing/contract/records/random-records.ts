@@ -6,7 +6,7 @@ import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
 import { event, message } from '../log/new-events.ts';
 import { forkSession, mustAppend, mustHead, openSession, readAll } from '../log/session-log.ts';
-import { called, committed, completed, failed, runWriter } from './record-events.ts';
+import { answered, called, committed, completed, failed, runWriter } from './record-events.ts';
 import { callsOf, commitsOf, within } from './record-pages.ts';
 
 const runs = Number(process.env.PERDURE_PROPERTY_RUNS ?? 25);
@@ -33,6 +33,7 @@ const newEvent: fc.Arbitrary<NewEvent> = fc.oneof(
   fc.tuple(callId, fc.constantFrom(...tools)).map(([id, tool]) => called(id, { tool })),
   callId.map((id) => completed(id)),
   callId.map((id) => failed(id)),
+  fc.nat(9).map((inputTokens) => answered({ inputTokens, outputTokens: 1, usd: 0.1 }, { member: 'mia' })),
   fc.constant(message('m', 'next')),
   fc.constant(event('session.described', { title: 'again' })),
 );

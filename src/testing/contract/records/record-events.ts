@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { NewEvent } from '../../../core/ports/store.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
-import { type Actor, type RunId, systemActor } from '../../../schema/ids.ts';
+import { type Actor, type RunId, type SessionId, systemActor } from '../../../schema/ids.ts';
 import type { Provenance } from '../../../schema/state.ts';
 import { event } from '../log/new-events.ts';
 
@@ -60,6 +60,21 @@ export const failed = (
   durationMs = 5,
 ): NewEvent =>
   event('tool.failed', { callId, tool: 'bash', outcome, error: { name: 'Error', message: 'no' }, durationMs });
+
+export const answered = (
+  usage: PayloadOf<'model.completed'>['usage'],
+  about: { readonly agent?: string; readonly model?: string; readonly member?: string; readonly run?: RunId } = {},
+): NewEvent => {
+  const { agent = 'coder', model = 'test/model', member, run } = about;
+  const requestedBy = member === undefined ? undefined : (`member:${member}` as Actor);
+  const payload = { model, finish: 'stop', usage, durationMs: 5, requestedBy };
+  return { ...withActor(event('model.completed', payload), { actor: `agent:${agent}` }), run };
+};
+
+export const childEnded = (session: SessionId, usage: PayloadOf<'child.ended'>['usage'], run?: RunId): NewEvent => ({
+  ...withActor(event('child.ended', { callId: 'call_1', session, usage }), { actor: 'agent:coder' }),
+  run,
+});
 
 /** The writer that may append tool events. */
 export const runWriter = { kind: 'run', epoch: 0 } as const;

@@ -1,0 +1,36 @@
+import type { Actor } from '../../schema/ids.ts';
+import type { Usage } from '../../schema/run.ts';
+import type { Charge } from '../ports/charges.ts';
+import type { StoredEvent } from '../ports/store.ts';
+import { decodePayload } from './events/event-codec.ts';
+
+/** The name behind an actor of this kind. Returns undefined for actors of other kinds. */
+const nameOf = (actor: Actor | undefined, kind: 'agent' | 'member'): string | undefined =>
+  actor?.startsWith(`${kind}:`) ? actor.slice(kind.length + 1) : undefined;
+
+/** Whether nothing was used, as in a replay, whose answers are recorded. */
+const isNothing = ({ inputTokens, outputTokens, usd }: Usage): boolean => inputTokens + outputTokens === 0 && usd === 0;
+
+/** The charge that an event records. Returns undefined if the event reports no usage. */
+export const chargeOf = (event: StoredEvent): Charge | undefined => {
+  const { session, seq, at, run, actor } = event;
+  const charge = (usage: Usage | undefined, about: Pick<Charge, 'model' | 'member' | 'child'>): Charge | undefined => {
+    if (!usage || isNothing(usage)) return undefined;
+    const { inputTokens, outputTokens, cachedTokens = 0, usd } = usage;
+    const agent = nameOf(actor, 'agent');
+    return { session, seq, at, run, agent, ...about, inputTokens, outputTokens, cachedTokens, usd };
+  };
+  switch (event.type) {
+    case 'model.completed':
+    case 'model.failed': {
+      const { model, usage, requestedBy } = decodePayload(event, event.type);
+      return charge(usage, { model, member: nameOf(requestedBy, 'member') });
+    }
+    case 'child.ended': {
+      const { usage, session: child } = decodePayload(event, event.type);
+      return charge(usage, { child });
+    }
+    default:
+      return undefined;
+  }
+};
