@@ -32,7 +32,7 @@ test('[CLIR4] inputs that wait behind a run of many events are found', async () 
   expect(view.approvals).toHaveLength(1);
   expect(newestAt).toBeLessThan(5);
   expect(restOf(view)).toEqual({ kind: 'waiting', for: 'approval' });
-  await session.deny(view.approvals[0]!.approval, 'no');
+  await session.deny(view.approvals[0]!.approval, { comment: 'no' });
   expect(restOf((await readRuns(session)).view)).toBeUndefined();
   await runtime.worker().runUntilIdle();
   expect(restOf((await readRuns(session)).view)).toMatchObject({ kind: 'ended', end: { status: 'succeeded' } });
