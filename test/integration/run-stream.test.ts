@@ -226,7 +226,7 @@ test('[RUN31] approvals, questions and waits are parts of the stream, which cont
   }
   expect(parts.filter(({ type }) => type === 'approval-settled')).toMatchObject([
     { answer: 'approved' },
-    { answer: 'denied', reason: 'no' },
+    { answer: 'denied', comment: 'no' },
   ]);
   const results = parts.flatMap((part) => (part.type === 'tool-results' ? part.results : []));
   expect(results.map(({ outcome }) => outcome)).toEqual(['ok', 'denied', 'ok']);

@@ -27,7 +27,7 @@ test('[CLIR4] inputs that wait behind a run of many events are found', async () 
     });
   for (let n = 0; n < 700; n++) await change(n);
   const { view, newestAt } = await readRuns(session);
-  expect(view.run).toEqual({ id: first.id, waitingFor: 'approval' });
+  expect(view.run).toMatchObject({ id: first.id, waitingFor: 'approval' });
   expect(view.queue.map(({ run }) => run)).toEqual([second.id]);
   expect(view.approvals).toHaveLength(1);
   expect(newestAt).toBeLessThan(5);
