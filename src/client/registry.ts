@@ -16,8 +16,8 @@ export const approvalsAfar = (transport: Transport): Approvals => {
   };
   return {
     list: async () => (await transport.json<Listed<'approvals', Approvals['list']>>('/v1/approvals')).approvals,
-    approve: (id) => settle(path`/v1/approvals/${id}/approve`, {}),
-    deny: (id, reason) => settle(path`/v1/approvals/${id}/deny`, { reason }),
+    approve: (id, options = {}) => settle(path`/v1/approvals/${id}/approve`, options),
+    deny: (id, options = {}) => settle(path`/v1/approvals/${id}/deny`, options),
   };
 };
 

@@ -88,8 +88,8 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
       return wanted;
     },
     answer: (call, text) => move(`${at}${path`/answers/${call}`}`, { text }),
-    approve: (approval) => move(path`/v1/approvals/${approval}/approve`),
-    deny: (approval, reason) => move(path`/v1/approvals/${approval}/deny`, { reason }),
+    approve: (approval, options) => move(path`/v1/approvals/${approval}/approve`, options),
+    deny: (approval, options) => move(path`/v1/approvals/${approval}/deny`, options),
     handoff: (options) => move(`${at}/handoff`, options),
     limit: (limits, options) => move(`${at}/limits`, { limits, ...options }),
     usage: () => transport.json(`${at}/usage`),

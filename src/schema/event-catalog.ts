@@ -25,6 +25,15 @@ const hash = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const callId = 'The id that the model gave the call.';
 const tool = 'The name of the tool.';
 const reason = 'Why, in the words of the actor.';
+const firstWords = 'The beginning of the first message of a person up to that point.';
+const plan = 'How many steps of the plan are done at that point, and how many there are.';
+const source =
+  'Where the result came from, if the tool did not return it now: `reconcile`, a `replay` or a `person`. Otherwise absent.';
+const workedBy = {
+  worker: 'The worker that works on the run from here on.',
+  machine: 'The machine of the worker, as its data folder names it.',
+  agent: 'The agent’s version that the worker uses.',
+} as const;
 const inputHash =
   "The hash of the call's input, keyed by session, so that equal inputs within one session can be recognized.";
 const title = 'The title that a listing shows.';
@@ -66,6 +75,8 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       priority,
       agent: agentRef,
       messages: 'How many messages the transcript has at that point.',
+      firstWords,
+      plan,
     },
     example: { parent: session, at: 17, midTurn: false, lastTurn: 3, title: 'Another way', messages: 9 },
   },
@@ -135,6 +146,8 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       reason,
       messages: 'How many messages the transcript has at that point.',
       agent: 'The agent at that point; null for none.',
+      firstWords,
+      plan,
     },
     example: { to: 9, reason: 'the wrong branch', messages: 4, agent: { name: 'coder', version: 1 } },
   },
@@ -178,6 +191,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       why: 'Why it was changed.',
       origin:
         'Where it came from, when it is not an ordinary change: a revert, a lift of provenance, an adoption, a carry-over from another session, or a migration.',
+      plan: 'The progress of the plan after the commit. Present when the commit changed the plan.',
     },
     example: {
       delta: [{ op: 'add', path: '/facts/port', value: 8080 }],
@@ -188,10 +202,17 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     },
   },
   'tool.called': {
-    about: 'A call begins. The event is durable before the tool runs.',
+    about:
+      'A call begins. The event is durable before the tool runs. A call that is refused, or that a person answers, begins and ends in one append.',
     kind: 'fact',
     writer: 'run',
-    fields: { callId, tool, input: 'The input of the tool.', inputHash },
+    fields: {
+      callId,
+      tool,
+      input: 'The input of the tool.',
+      inputHash,
+      ran: 'False if the tool does not run: the call is refused, or a person answers it. Otherwise absent.',
+    },
     example: { ...call, input: { command: 'npm test' }, inputHash: hash },
   },
   'tool.retried': {
@@ -213,6 +234,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       durationMs,
       trusted: 'Whether the tool is declared trusted, so that its output counts as verified.',
       keeps: 'A value that the tool gets back at its next call in this session, such as its working folder.',
+      source,
     },
     example: { ...call, output: { exitCode: 0 }, outputHash: hash, durationMs: 812, trusted: false },
   },
@@ -226,6 +248,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       outcome: 'How the call ended. `interrupted` means that nobody knows whether it took effect.',
       error: 'The name and the message of the error.',
       durationMs,
+      source,
     },
     example: {
       ...call,
@@ -280,14 +303,19 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'A worker starts the run, for the first time or after the previous worker crashed. It raises the epoch.',
     kind: 'decision',
     writer: 'run',
-    fields: { attempt: 'The number of this attempt, from 1.' },
-    example: { attempt: 1 },
+    fields: { attempt: 'The number of this attempt, from 1.', ...workedBy },
+    example: {
+      attempt: 1,
+      worker: 'worker_01jd3v8m9k5x7q2w4e6r8t0y1a',
+      machine: 'build-7-4f1c',
+      agent: { name: 'coder', version: 1 },
+    },
   },
   'run.resumed': {
     about: 'A worker continues the run after a wait or a pause. It raises the epoch.',
     kind: 'decision',
     writer: 'run',
-    fields: {},
+    fields: workedBy,
     example: {},
   },
   'run.waiting': {
@@ -415,8 +443,12 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'The approval was answered, expired, or became void because its call is over. It never changes again.',
     kind: 'decision',
     writer: 'either',
-    fields: { approval: 'The id of the approval.', answer: 'How it was settled.', reason },
-    example: { approval, answer: 'denied', reason: 'not on a Friday' },
+    fields: {
+      approval: 'The id of the approval.',
+      answer: 'How it was settled.',
+      comment: 'What the person says about the answer. The model receives it.',
+    },
+    example: { approval, answer: 'denied', comment: 'not on a Friday' },
   },
   'question.asked': {
     about: 'An agent asks a question of the person it works for, by a tool call.',

@@ -5,7 +5,7 @@ import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
-import { Message, ToolOutcome } from './message.ts';
+import { Message, ResultSource, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
@@ -31,6 +31,7 @@ export const ArtifactName = Text.regex(/^[\p{L}\p{N}][\p{L}\p{N} ._()@+,=-]{0,19
   error: 'expected a letter or digit, then letters, digits, spaces or . _ - ( ) @ + , =, 200 at most',
 });
 const Reason = Text.max(2000).optional();
+const FirstWords = Text.max(200).optional();
 const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 /** The origin of a commit that is not an ordinary change. */
 const CommitOrigin = z.discriminatedUnion('kind', [
@@ -64,7 +65,17 @@ const isPlainAppended = (payload: unknown): boolean =>
   Object.keys(payload).length === 1 &&
   'message' in payload &&
   isPlainMessage(payload.message);
+/** How many steps of the plan are done, and how many there are, without dropped ones. */
+const PlanProgress = z.strictObject({ done: Count, total: Count });
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
+/** The worker that works on a run from here on, its machine, and the agent's version that it uses. */
+const WorkedBy = { worker: Text.max(200).optional(), machine: Text.max(300).optional(), agent: AgentRef.optional() };
+
+/** Version 1 of `approval.settled` calls the comment `reason`. */
+const commentFromReason = (older: unknown): unknown => {
+  const { reason, ...others } = (older ?? {}) as Record<string, unknown>;
+  return reason === undefined ? others : { ...others, comment: reason };
+};
 
 export const eventDefinitions = {
   'session.opened': event(
@@ -89,6 +100,8 @@ export const eventDefinitions = {
       ...Description.shape,
       agent: AgentRef.optional(),
       messages: z.int().nonnegative(),
+      firstWords: FirstWords,
+      plan: PlanProgress.optional(),
     }),
   ),
   'session.described': event(Description),
@@ -109,6 +122,8 @@ export const eventDefinitions = {
       reason: Reason,
       messages: z.int().nonnegative(),
       agent: AgentRef.nullable().optional(),
+      firstWords: FirstWords,
+      plan: PlanProgress.optional(),
     }),
   ),
   'message.appended': {
@@ -148,9 +163,19 @@ export const eventDefinitions = {
       derivedFrom: listOf(Seq).optional(),
       why: Reason,
       origin: CommitOrigin.optional(),
+      /** The progress of the plan after this commit. Present when the commit changed the plan. */
+      plan: PlanProgress.optional(),
     }),
   ),
-  'tool.called': event(z.strictObject({ ...CallRef, input: Json, inputHash: Hash })),
+  'tool.called': event(
+    z.strictObject({
+      ...CallRef,
+      input: Json,
+      inputHash: Hash,
+      /** Set if the tool does not run: the call is refused, or a person answers it. Its end is in the same append. */
+      ran: z.literal(false).optional(),
+    }),
+  ),
   /** The next attempt of a call, after a crash or after a failure that the tool declares retryable. */
   'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),
   'tool.completed': event(
@@ -163,10 +188,17 @@ export const eventDefinitions = {
       trusted: z.boolean(),
       /** A value that the tool receives at its next call in this session, such as its working folder. */
       keeps: Json.optional(),
+      source: ResultSource.optional(),
     }),
   ),
   'tool.failed': event(
-    z.strictObject({ ...CallRef, outcome: ToolOutcome.exclude(['ok']), error: ErrorRecord, durationMs: DurationMs }),
+    z.strictObject({
+      ...CallRef,
+      outcome: ToolOutcome.exclude(['ok']),
+      error: ErrorRecord,
+      durationMs: DurationMs,
+      source: ResultSource.optional(),
+    }),
   ),
   /** A compaction is an overlay: the events stay in the log, and contexts show the summary instead of them. */
   'context.compacted': event(
@@ -195,9 +227,9 @@ export const eventDefinitions = {
     }),
   ),
   /** A worker starts the run, for the first time or after the previous worker crashed. */
-  'run.started': event(z.strictObject({ attempt: z.int().positive() })),
+  'run.started': event(z.strictObject({ attempt: z.int().positive(), ...WorkedBy })),
   /** A worker continues the run after a wait or a pause. */
-  'run.resumed': event(z.strictObject({})),
+  'run.resumed': event(z.strictObject(WorkedBy)),
   'run.waiting': event(
     z.strictObject({
       for: z.enum(waitReasons),
@@ -279,8 +311,9 @@ export const eventDefinitions = {
     z.strictObject({
       approval: ApprovalId,
       answer: z.enum(['approved', 'denied', 'expired', 'voided']),
-      reason: Reason,
+      comment: Reason,
     }),
+    commentFromReason,
   ),
   'question.asked': event(
     z.strictObject({ ...CallRef, question: Text.max(10_000), options: listOf(Text.max(500)).optional() }),

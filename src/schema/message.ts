@@ -24,6 +24,11 @@ export const toolOutcomes = [
 export const ToolOutcome = z.enum(toolOutcomes);
 export type ToolOutcome = z.infer<typeof ToolOutcome>;
 
+/** The origin of a result that the tool itself did not return in this run: its `reconcile`, a recording or a person. */
+export const resultSources = ['reconcile', 'replay', 'person'] as const;
+export const ResultSource = z.enum(resultSources);
+export type ResultSource = z.infer<typeof ResultSource>;
+
 const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider }).meta({ id: 'TextPart' });
 const ReasoningPart = z
   .strictObject({ type: z.literal('reasoning'), text: Text, provider })

@@ -50,7 +50,7 @@ export type EventPart<Output = unknown> = { readonly seq: number } & (
       readonly type: 'approval-settled';
       readonly approval: string;
       readonly answer: 'approved' | 'denied' | 'expired' | 'voided';
-      readonly reason?: string | undefined;
+      readonly comment?: string | undefined;
     }
   | {
       readonly type: 'question';

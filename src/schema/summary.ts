@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Description } from './description.ts';
-import { SessionId } from './ids.ts';
+import { RunId, SessionId } from './ids.ts';
 import { Text } from './json.ts';
 import { Holder, Status } from './lifecycle.ts';
 import { Caller, waitReasons } from './run.ts';
@@ -23,8 +23,16 @@ export const SessionSummary = z.strictObject({
   messages: z.int(),
   /** Set once the session has been rewound. */
   rewound: z.literal(true).optional(),
+  /** The beginning of the first message of a person. Only an untitled session has it. */
+  firstWords: Text.optional(),
   /** What the session's run waits for. Absent if no run waits. */
   waiting: z.enum(waitReasons).optional(),
+  /** The call, question or reason that the run waits for, clipped to 200 characters. */
+  waitingOn: Text.optional(),
+  /** The failure of the last run. Absent if it did not fail, or if there is a newer input. */
+  failure: z.strictObject({ run: RunId, code: Text, message: Text }).optional(),
+  /** How many steps of the plan are done, and how many there are, without dropped ones. */
+  plan: z.strictObject({ done: z.int(), total: z.int() }).optional(),
   createdAt: z.int(),
   updatedAt: z.int(),
 });

@@ -53,7 +53,7 @@ test('[REPLAY1] denials, answers, invalid inputs and concurrent calls are not re
   const run = await session.send('Go');
   await run.result();
   const [approval] = await runtime.approvals.list();
-  await session.deny(approval!.id, 'no');
+  await session.deny(approval!.id, { comment: 'no' });
   expect(await run.result()).toMatchObject({ waitingFor: 'question' });
   const asked = (await Array.fromAsync(session.events())).find((event) => event.type === 'question.asked');
   await session.answer(asked!.payload.callId, 'That one');

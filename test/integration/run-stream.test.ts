@@ -221,12 +221,12 @@ test('[RUN31] approvals, questions and waits are parts of the stream, which cont
   for await (const part of run.stream()) {
     parts.push(part);
     if (part.type === 'approval' && approvals++ === 0) await session.approve(part.approval);
-    else if (part.type === 'approval') await session.deny(part.approval, 'no');
+    else if (part.type === 'approval') await session.deny(part.approval, { comment: 'no' });
     if (part.type === 'question') await session.answer(part.callId, 'this one');
   }
   expect(parts.filter(({ type }) => type === 'approval-settled')).toMatchObject([
     { answer: 'approved' },
-    { answer: 'denied', reason: 'no' },
+    { answer: 'denied', comment: 'no' },
   ]);
   const results = parts.flatMap((part) => (part.type === 'tool-results' ? part.results : []));
   expect(results.map(({ outcome }) => outcome)).toEqual(['ok', 'denied', 'ok']);

@@ -193,7 +193,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const run = await session.send('Wipe the disk');
     await run.result();
     const requested = (await Array.fromAsync(session.events())).find(({ type }) => type === 'approval.requested');
-    await session.deny((requested as SessionEvent<'approval.requested'>).payload.approval, 'not today');
+    await session.deny((requested as SessionEvent<'approval.requested'>).payload.approval, { comment: 'not today' });
     expect(await run.result()).toMatchObject({ output: 'I leave it.' });
   });
 

@@ -154,7 +154,8 @@ const settled = async (session: Session, run: { result(): Promise<{ status: stri
     if (status !== 'waiting') return;
     for await (const event of session.events()) {
       if (event.type === 'question.asked') await session.answer(event.payload.callId, text).catch(() => undefined);
-      if (event.type === 'approval.requested') await session.deny(event.payload.approval, text).catch(() => undefined);
+      if (event.type === 'approval.requested')
+        await session.deny(event.payload.approval, { comment: text }).catch(() => undefined);
     }
   }
 };

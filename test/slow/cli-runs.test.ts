@@ -365,7 +365,7 @@ describe('send', () => {
     [['send', '--new', 'a'], /which agent\?/],
     [['attach', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--after', '-1'], /--after/],
     [['worker', '--concurrency', '0'], /--concurrency/],
-    [['deny', 'apr_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --reason/],
+    [['deny', 'apr_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --comment/],
     [['approve', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /names no approval/],
     [['handoff', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a', '--to', 'nobody'], /--to is agent, human/],
     [['limit', 'ses_01jd3v8m9k5x7q2w4e6r8t0y1a'], /needs --tokens/],
@@ -569,7 +569,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     expect({ code, out }).toEqual({ code: 0, out: 'Now wipe.\nDone.\n' });
     expect(err).toMatch(/approved by member:local\n→ wipe .*\n← wipe ok.*wiped disk/);
     expect(await said(['approve', approval])).toBe(`${approval} is approved\n`);
-    expect(await perdure(['deny', approval, '--reason', 'too late'])).toMatchObject({
+    expect(await perdure(['deny', approval, '--comment', 'too late'])).toMatchObject({
       code: 6,
       err: expect.stringContaining('APPROVAL_SETTLED'),
     });
@@ -581,7 +581,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     const id = await newTester();
     const waiting = await perdure(['send', id, 'wipe it']);
     const [, approval = ''] = /perdure approve (apr_\w+)/.exec(waiting.err) ?? [];
-    await said(['deny', approval, '--reason', 'not today']);
+    await said(['deny', approval, '--comment', 'not today']);
     await expect.poll(() => endOf(id), { timeout: 60_000 }).toBe('succeeded');
     const asked = await perdure(['send', id, 'question time']);
     const [, call = ''] = /perdure answer ses_\w+ (\S+) TEXT/.exec(asked.err) ?? [];

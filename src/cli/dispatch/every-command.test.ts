@@ -159,7 +159,7 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   const [{ sessions: waiting }] = await json(['approvals']);
   const [first, second] = waiting.flatMap(({ approvals }: { approvals: { approval: string }[] }) => approvals);
   await json(['approve', first.approval]);
-  await json(['deny', second.approval, '--reason', 'not now']);
+  await json(['deny', second.approval, '--comment', 'not now']);
   const { session, questions } = waiting.find((each: { questions: unknown[] }) => each.questions.length > 0);
   await json(['answer', session, questions[0].callId, 'Red']);
   await json(['worker', '--once', '--session', session]);

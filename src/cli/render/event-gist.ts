@@ -31,6 +31,8 @@ const originText = (origin: NonNullable<PayloadOf<'files.snapshotted'>['origin']
   return origin.kind === 'git' ? `${origin.repository} at ${origin.commit}` : `${origin.session} at seq:${origin.seq}`;
 };
 
+const sourceText = { reconcile: 'its reconcile', replay: 'a recording', person: 'a person' } as const;
+
 const gists: Gists = {
   'session.opened': ({ title }) => title ?? '',
   'session.forked': ({ parent, at, midTurn }) =>
@@ -51,13 +53,15 @@ const gists: Gists = {
       .filter(({ op }) => op !== 'test')
       .map(({ op, path }) => `${changeSigns[op]}${path}`)
       .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
-  'tool.called': ({ tool, callId }) => `${tool} ${callId}`,
+  'tool.called': ({ tool, callId, ran }) => `${tool} ${callId}${ran === false ? ', not run' : ''}`,
   'tool.retried': ({ tool, attempt }) => `${tool}, attempt ${attempt}`,
-  'tool.completed': ({ tool, durationMs }) => `${tool} ok in ${Math.round(durationMs)} ms`,
-  'tool.failed': ({ tool, outcome, error }) => `${tool} ${outcome}: ${error.message}`,
+  'tool.completed': ({ tool, durationMs, source }) =>
+    `${tool} ok in ${Math.round(durationMs)} ms${source ? `, by ${sourceText[source]}` : ''}`,
+  'tool.failed': ({ tool, outcome, error, source }) =>
+    `${tool} ${outcome}${source ? `, by ${sourceText[source]}` : ''}: ${error.message}`,
   'context.compacted': ({ from, to, evicted }) => `seq:${from} to seq:${to}, ${evicted[0] ?? ''}`,
   'input.admitted': ({ message, policy }) => `${policy}: ${messageGist(message)}`,
-  'run.resumed': () => '',
+  'run.resumed': ({ worker }) => (worker ? `by ${worker}` : ''),
   'run.waiting': ({ for: what, reason }) => `for ${what}${reason ? `: ${reason}` : ''}`,
   'model.called': ({ model, attempt, requestTokens }) =>
     `${model}, about ${requestTokens} tokens${attempt > 1 ? `, attempt ${attempt}` : ''}`,
@@ -65,7 +69,7 @@ const gists: Gists = {
   'model.failed': ({ failure, message }) => `${failure}: ${message}`,
   'message.abandoned': ({ message }) => message,
   'approval.requested': ({ tool, summary, approval }) => `${tool}: ${summary} (${approval})`,
-  'approval.settled': ({ answer, reason, approval }) => `${approval} ${answer}${reason ? `: ${reason}` : ''}`,
+  'approval.settled': ({ answer, comment, approval }) => `${approval} ${answer}${comment ? `: ${comment}` : ''}`,
   'question.asked': ({ question }) => question,
   'question.answered': ({ answer }) => answer,
   'child.opened': ({ session }) => session,
@@ -85,7 +89,8 @@ const gists: Gists = {
   'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,
   'budget.set': ({ limits }) => JSON.stringify(limits),
   'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
-  'run.started': ({ attempt }) => (attempt > 1 ? `attempt ${attempt}` : ''),
+  'run.started': ({ attempt, worker }) =>
+    [...(attempt > 1 ? [`attempt ${attempt}`] : []), ...(worker ? [`by ${worker}`] : [])].join(' '),
   'run.ended': (end) => (end.status === 'failed' ? `failed ${end.error.code}: ${end.error.message}` : end.status),
 };
 

@@ -55,7 +55,8 @@ const descriptions: { readonly [T in EventType]?: Describe<T> } = {
   'message.appended': ({ message }) => (message.role === 'user' ? userLines(message) : []),
   'run.started': ({ attempt }) => (attempt > 1 ? aside(`taken up again, attempt ${attempt}`) : []),
   'run.ended': endOf,
-  'tool.called': ({ tool, input }) => [{ mark: '→ ', text: `${printableLine(tool)} ${brief(input)}`, style: 'yellow' }],
+  'tool.called': ({ tool, input, ran }) =>
+    ran === false ? [] : [{ mark: '→ ', text: `${printableLine(tool)} ${brief(input)}`, style: 'yellow' }],
   'tool.retried': ({ tool, attempt, reason }) =>
     aside(printableLine(`${tool} once more, attempt ${attempt}${reason ? `: ${reason}` : ''}`)),
   'tool.completed': ({ tool, output, durationMs }) => [
@@ -75,8 +76,8 @@ const descriptions: { readonly [T in EventType]?: Describe<T> } = {
       : notable(printableLine(`${failure}: ${withoutRemedy(message)}; retrying in ${duration(retryInMs)}`)),
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
-  'approval.settled': ({ answer, reason }, { actor }) =>
-    aside(printableLine(`${answer} by ${actor}${reason ? `: ${reason}` : ''}`)),
+  'approval.settled': ({ answer, comment }, { actor }) =>
+    aside(printableLine(`${answer} by ${actor}${comment ? `: ${comment}` : ''}`)),
   'question.asked': ({ question, options }) =>
     notable(printableLine(`${question}${options ? ` (${options.join(', ')})` : ''}`)),
   'question.answered': ({ answer }, { actor }) => aside(printableLine(`${actor} answered: ${answer}`)),

@@ -16,7 +16,7 @@ const approvalAsk = (id: string, tool: string): Ask => ({
   answer: async (session, line) => {
     const [, word = '', reason = ''] = /^\s*(\S*)\s*(.*?)\s*$/.exec(line) ?? [];
     if (/^y(es)?$/i.test(word) && reason === '') return void (await session.approve(id));
-    if (/^no?$/i.test(word)) return void (await session.deny(id, reason || undefined));
+    if (/^no?$/i.test(word)) return void (await session.deny(id, reason ? { comment: reason } : {}));
     return 'type y to allow it, n to deny it, or n and a reason';
   },
 });

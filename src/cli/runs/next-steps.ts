@@ -35,7 +35,7 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
   const approvals = view.approvals.flatMap(({ approval }) => [
     'it waits for an approval:',
     ...typed(command('approve', approval)),
-    ...typed(command('deny', approval, '--reason', 'WHY')),
+    ...typed(command('deny', approval, '--comment', 'WHY')),
   ]);
   const questions = view.questions.flatMap(({ callId }) => [
     'it waits for an answer:',

@@ -27,12 +27,12 @@ test('[CLIR4] inputs that wait behind a run of many events are found', async () 
     });
   for (let n = 0; n < 700; n++) await change(n);
   const { view, newestAt } = await readRuns(session);
-  expect(view.run).toEqual({ id: first.id, waitingFor: 'approval' });
+  expect(view.run).toMatchObject({ id: first.id, waitingFor: 'approval' });
   expect(view.queue.map(({ run }) => run)).toEqual([second.id]);
   expect(view.approvals).toHaveLength(1);
   expect(newestAt).toBeLessThan(5);
   expect(restOf(view)).toEqual({ kind: 'waiting', for: 'approval' });
-  await session.deny(view.approvals[0]!.approval, 'no');
+  await session.deny(view.approvals[0]!.approval, { comment: 'no' });
   expect(restOf((await readRuns(session)).view)).toBeUndefined();
   await runtime.worker().runUntilIdle();
   expect(restOf((await readRuns(session)).view)).toMatchObject({ kind: 'ended', end: { status: 'succeeded' } });

@@ -161,7 +161,7 @@ describe('an import', () => {
   test('[BUN9, HASH3] keeps redacted payloads redacted', async () => {
     const database = newMemoryDatabase();
     const runtime = await openRuntime({ store: openMemoryStore(database) });
-    const session = await runtime.sessions.open();
+    const session = await runtime.sessions.open({ title: 'redacted' });
     await session.append({ role: 'user', content: 'hello' });
     const { events } = database.workspaces.get('local' as WorkspaceId)!.sessions.get(session.id)!;
     const event = events.get(2)!;

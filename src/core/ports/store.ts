@@ -1,7 +1,7 @@
 import type { EventHeader } from '../../schema/event.ts';
 import type { Actor, RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Status } from '../../schema/lifecycle.ts';
-import type { ToolOutcome } from '../../schema/message.ts';
+import type { ResultSource, ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from './charges.ts';
@@ -224,6 +224,8 @@ export interface CallRecord {
   readonly durationMs?: number | undefined;
   readonly inputHash: string;
   readonly outputHash?: string | undefined;
+  /** The origin of the result, if the tool itself did not return it. */
+  readonly source?: ResultSource | undefined;
 }
 
 /**

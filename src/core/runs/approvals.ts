@@ -17,13 +17,17 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
   readonly session: SessionId;
 }
 
+const AnswerOptions = z.strictObject({ comment: Text.max(2000).optional() });
+/** What a person says about their answer to an approval. */
+export type AnswerOptions = z.input<typeof AnswerOptions>;
+
 export interface Approvals {
   /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
-  /** Approves the call. Returns the session that requested the approval, like `deny`. */
-  approve(id: string): Promise<SessionId>;
-  /** Denies the call. The model receives the reason. */
-  deny(id: string, reason?: string): Promise<SessionId>;
+  /** Approves the call. Returns the session that requested the approval, like `deny`. The model receives the comment. */
+  approve(id: string, options?: AnswerOptions): Promise<SessionId>;
+  /** Denies the call. The model receives the comment. */
+  deny(id: string, options?: AnswerOptions): Promise<SessionId>;
 }
 
 const pageSize = 200;
@@ -92,20 +96,20 @@ const sessionOf = async (scope: LogAccess, id: ApprovalId): Promise<SessionId> =
 type AnswerAccess = WriteAccess & CallerAccess & WorkerAccess;
 
 export const approvalsOf = (scope: AnswerAccess): Approvals => {
-  const answer = async (id: string, given: z.input<typeof Answer>): Promise<SessionId> => {
+  const settle = async (id: string, answer: Answer, options?: AnswerOptions): Promise<SessionId> => {
     const approval = parseInput('the approval', ApprovalId, id);
     const session = await sessionOf(scope, approval);
-    await answerApproval(scope, keyOf(scope, session), approval, given);
+    await answerApproval(scope, keyOf(scope, session), approval, answer, options);
     return session;
   };
   return {
     list: () => Array.fromAsync(pendingApprovals(scope)),
-    approve: (id) => answer(id, { answer: 'approved' }),
-    deny: (id, reason) => answer(id, { answer: 'denied', reason }),
+    approve: (id, options) => settle(id, 'approved', options),
+    deny: (id, options) => settle(id, 'denied', options),
   };
 };
 
-const Answer = z.strictObject({ answer: z.enum(['approved', 'denied']), reason: Text.max(2000).optional() });
+type Answer = 'approved' | 'denied';
 
 /**
  * Answers an approval. An answer is final, and is stored under an idempotency key of the session. Repeating the same
@@ -115,15 +119,16 @@ export const answerApproval = async (
   scope: AnswerAccess,
   key: SessionKey,
   id: string,
-  input: z.input<typeof Answer>,
+  answer: Answer,
+  options: AnswerOptions = {},
 ): Promise<void> => {
   const approval = parseInput('the approval', ApprovalId, id);
-  const { answer, reason } = parseInput('the answer', Answer, input);
+  const { comment } = parseInput('the answer', AnswerOptions, options);
   const command = {
     type: 'answer',
     approval,
     answer,
-    reason,
+    comment,
     role: scope.requester.role,
     now: scope.clock.now(),
   } as const;

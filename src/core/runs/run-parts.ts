@@ -156,7 +156,8 @@ export class RunParts {
       case 'message.appended':
         return this.#messagePart(seq, event.payload.message);
       case 'tool.called': {
-        const { callId, tool, input } = event.payload;
+        const { callId, tool, input, ran } = event.payload;
+        if (ran === false) return undefined;
         this.#inputs.set(callId, input);
         return { type: 'tool-call', seq, callId, tool, input, attempt: 1 };
       }

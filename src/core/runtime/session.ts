@@ -26,7 +26,7 @@ import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
 import type { CallRecord } from '../ports/store.ts';
-import { answerApproval } from '../runs/approvals.ts';
+import { type AnswerOptions, answerApproval } from '../runs/approvals.ts';
 import { cancelRun } from '../runs/cancel.ts';
 import { findRun } from '../runs/find-run.ts';
 import { handOver } from '../runs/handoff.ts';
@@ -141,10 +141,10 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   /** Answers the agent's question, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
-  /** Approves a waiting call, by the id of the approval. */
-  approve(approval: string): Promise<void>;
-  /** Denies a waiting call. The model receives the reason. */
-  deny(approval: string, reason?: string): Promise<void>;
+  /** Approves a waiting call, by the id of the approval. The model receives the comment with the result. */
+  approve(approval: string, options?: AnswerOptions): Promise<void>;
+  /** Denies a waiting call. The model receives the comment. */
+  deny(approval: string, options?: AnswerOptions): Promise<void>;
   /** Hands the session to a person, or back to the agent. */
   handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
 
@@ -294,8 +294,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
           text: parseInput('the answer', Text.max(100_000), text),
         }),
       ),
-    approve: (approval) => answerApproval(scope, key, approval, { answer: 'approved' }),
-    deny: (approval, reason) => answerApproval(scope, key, approval, { answer: 'denied', reason }),
+    approve: (approval, options) => answerApproval(scope, key, approval, 'approved', options),
+    deny: (approval, options) => answerApproval(scope, key, approval, 'denied', options),
     handoff: (options) => thenWork(handOver(scope, key, options)),
     limit: async (limits, options = {}) => {
       const { reason } = parseInput('the options', WithReason, options);

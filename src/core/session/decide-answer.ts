@@ -10,7 +10,8 @@ export type AnswerCommand =
       readonly type: 'answer';
       readonly approval: ApprovalId;
       readonly answer: 'approved' | 'denied';
-      readonly reason?: string | undefined;
+      /** What the person says about the answer, for the model and the log. */
+      readonly comment?: string | undefined;
       /** The role of the member who answers. */
       readonly role: MemberRole;
       readonly now: number;
@@ -56,7 +57,7 @@ export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: A
     const payload = { callId: command.question, answer: command.text };
     return { drafts: [{ type: 'question.answered', payload, ...common }], command: 'commit' };
   }
-  const { approval, answer, reason, role, now } = command;
+  const { approval, answer, comment, role, now } = command;
   const open = fold.approvals[approval];
   if (!open) throw notOpen(approval);
   if (open.settled) {
@@ -69,7 +70,7 @@ export const decideAnswer = (fold: SessionFold, command: AnswerCommand, actor: A
   if (open.notRequester && hasAsked(fold, open.requestedBy, actor))
     throw forbidden(approval, 'the request is your own, and another person must answer it');
   return {
-    drafts: [{ type: 'approval.settled', payload: { approval, answer, reason }, ...common }],
+    drafts: [{ type: 'approval.settled', payload: { approval, answer, comment }, ...common }],
     command: 'commit',
   };
 };

@@ -4,6 +4,7 @@ import type { Actor } from '../../schema/ids.ts';
 import { lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
 import { type Agent, agentName } from './agent.ts';
 import type { SessionFold } from './fold.ts';
+import { planProgress, touchesPlan } from './plan-progress.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { ledgerProblems } from './runs/ledger-problems.ts';
 import { loweredEntries } from './state/entry-provenance.ts';
@@ -129,6 +130,7 @@ export const decideCommit = (
       derivedFrom: derivedFrom?.map(({ seq }) => seq),
       why,
       origin,
+      ...(touchesPlan(change.delta) && { plan: planProgress(change.state) }),
     },
   };
 };

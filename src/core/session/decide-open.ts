@@ -8,6 +8,7 @@ import { emptyState, lowestProvenance, type PatchOperation, type Provenance, typ
 import type { Agent } from './agent.ts';
 import { bindingOf } from './agent-digests.ts';
 import type { SessionFold } from './fold.ts';
+import { planProgress, touchesPlan } from './plan-progress.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { countChanges } from './state/file-entries.ts';
 import { changeState, stateInvalid, valueAt } from './state/state-change.ts';
@@ -35,10 +36,9 @@ const commitDraft = (
   about: Pick<Committed, 'provenance' | 'entryProvenance' | 'why' | 'origin'>,
 ): { draft: EventDraft; state: State } => {
   const { state, delta, inverse } = changeState(before, operations, redactor);
-  return {
-    draft: { type: 'state.committed', actor, turn: 0, payload: { delta: [...delta], inverse: [...inverse], ...about } },
-    state,
-  };
+  const plan = touchesPlan(delta) && { plan: planProgress(state) };
+  const payload = { delta: [...delta], inverse: [...inverse], ...about, ...plan };
+  return { draft: { type: 'state.committed', actor, turn: 0, payload }, state };
 };
 
 const provenanceOfCarried = (from: SessionFold): Readonly<Record<string, Provenance>> =>

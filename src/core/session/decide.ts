@@ -14,6 +14,7 @@ import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
+import { planOf } from './plan-progress.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from './runs/settle-calls.ts';
 
@@ -170,7 +171,8 @@ const decideRewind = (
   asked?: string,
 ): Decision => {
   const command = allow(state, 'rewind', asked);
-  const payload = { to: target.seq, reason, messages: target.messages, agent: target.agent ?? null };
+  const { seq: to, messages, agent = null, firstWords } = target;
+  const payload = { to, reason, messages, agent, firstWords, plan: planOf(target.state) };
   const cancelled = cancelQueued(state, actor);
   const rewound: EventDraft = { type: 'session.rewound', payload, actor, turn: target.turn };
   return {
@@ -333,7 +335,7 @@ export const decideFork = (
   actor: Actor,
   title?: string,
 ): readonly [EventDraft, ...EventDraft[]] => {
-  const { agent, metadata, messages, lastTurn } = point;
+  const { agent, metadata, messages, lastTurn, firstWords } = point;
   const payload = {
     parent: point.session,
     at: point.seq,
@@ -343,6 +345,8 @@ export const decideFork = (
     title: title ?? point.title,
     agent,
     metadata,
+    firstWords,
+    plan: planOf(point.state),
   };
   return [{ type: 'session.forked', payload, actor, turn: point.turn }, ...settleOpenCalls(point)];
 };

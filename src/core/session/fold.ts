@@ -9,6 +9,7 @@ import { emptyState, lowestProvenance, type Provenance, type State } from '../..
 import { copyRecord } from './events/copy-record.ts';
 import { eventDamaged } from './events/event-codec.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
+import { firstWordsOf, wantsFirstWords } from './first-words.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
@@ -20,7 +21,7 @@ import { entriesTouched } from './state/touched-paths.ts';
  * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
  * ignored and rebuilt.
  */
-export const foldVersion = 16;
+export const foldVersion = 17;
 
 /**
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
@@ -40,6 +41,8 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly status: Status;
   readonly holder: Holder;
   readonly title?: string | undefined;
+  /** The beginning of the first message of a person, by which a listing names an untitled session. */
+  readonly firstWords?: string | undefined;
   readonly agent?: { readonly name: string; readonly version: number } | undefined;
   readonly metadata?: Metadata | undefined;
   readonly priority?: Priority | undefined;
@@ -178,6 +181,9 @@ const attemptsAfter = (attempts: SessionFold['attempts'], turn: number, retries:
   return { ...attempts, [first]: [...(attempts[first] ?? [retries]), turn] };
 };
 
+const firstWordsAfter = (before: SessionFold, message: Message): string | undefined =>
+  before.firstWords ?? (wantsFirstWords(before) ? firstWordsOf(message) : undefined);
+
 const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: number): SessionFold['openCalls'] => {
   if (message.role === 'tool') {
     const [first, ...others] = message.content;
@@ -262,9 +268,9 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
     }
     case 'session.rewound': {
       if (!target) throw new TypeError(`a rewind to seq ${event.payload.to} needs the fold at that seq`);
-      const { messages, lastRole, openCalls, compaction, turnProvenance, kept } = target;
+      const { messages, lastRole, openCalls, compaction, turnProvenance, kept, firstWords } = target;
       const { state, damage, provenance, adopted, agent, bound } = target;
-      const conversation = { messages, lastRole, openCalls, compaction, turnProvenance, kept };
+      const conversation = { messages, lastRole, openCalls, compaction, turnProvenance, kept, firstWords };
       return {
         ...moved,
         ...conversation,
@@ -281,8 +287,11 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
       const { message } = event.payload;
       const openCalls = callsAfter(moved.openCalls, message, event.seq);
       const attempts = attemptsAfter(moved.attempts, event.turn, event.payload.retries);
-      return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls, attempts };
+      const firstWords = firstWordsAfter(moved, message);
+      return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls, attempts, firstWords };
     }
+    case 'input.admitted':
+      return { ...moved, firstWords: firstWordsAfter(moved, event.payload.message) };
     case 'agent.bound':
       return { ...moved, bound: event.payload, agent: event.payload.agent };
     case 'state.committed':

@@ -1,4 +1,4 @@
-import type { ToolOutcome } from '../../schema/message.ts';
+import type { ResultSource, ToolOutcome } from '../../schema/message.ts';
 import type { Charge } from '../ports/charges.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { chargeOf } from './charge-of.ts';
@@ -19,6 +19,7 @@ export type CallChange =
       readonly outcome: ToolOutcome;
       readonly outputHash: string | undefined;
       readonly durationMs: number;
+      readonly source?: ResultSource | undefined;
     };
 
 export interface Projection {
@@ -44,12 +45,12 @@ export const project = (event: StoredEvent): Projection => {
       return { paths: [], call: { kind: 'called', callId, tool, inputHash } };
     }
     case 'tool.completed': {
-      const { callId, outputHash, durationMs } = decodePayload(event, event.type);
-      return { paths: [], call: { kind: 'ended', callId, outcome: 'ok', outputHash, durationMs } };
+      const { callId, outputHash, durationMs, source } = decodePayload(event, event.type);
+      return { paths: [], call: { kind: 'ended', callId, outcome: 'ok', outputHash, durationMs, source } };
     }
     case 'tool.failed': {
-      const { callId, outcome, durationMs } = decodePayload(event, event.type);
-      return { paths: [], call: { kind: 'ended', callId, outcome, outputHash: undefined, durationMs } };
+      const { callId, outcome, durationMs, source } = decodePayload(event, event.type);
+      return { paths: [], call: { kind: 'ended', callId, outcome, outputHash: undefined, durationMs, source } };
     }
     case 'model.completed':
     case 'model.failed':

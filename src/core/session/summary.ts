@@ -1,25 +1,101 @@
 import type { Description } from '../../schema/description.ts';
+import { isPerdureError } from '../../schema/error.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
+import { shorten } from './context/clip.ts';
 import { decodePayload } from './events/event-codec.ts';
+import { firstWordsOf, wantsFirstWords } from './first-words.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 
-const described = (summary: SessionSummary, { title, metadata, priority }: Description): SessionSummary => ({
+const maxChars = 200;
+
+const described = (summary: SessionSummary, { title, metadata, priority }: Description): SessionSummary => {
+  const { firstWords, ...rest } = summary;
+  return {
+    ...rest,
+    ...(title === undefined && firstWords !== undefined && { firstWords }),
+    ...(title !== undefined && { title }),
+    ...(metadata !== undefined && { metadata }),
+    ...(priority !== undefined && { priority }),
+  };
+};
+
+const notWaiting = ({ waiting: _, waitingOn: __, ...summary }: SessionSummary): SessionSummary => summary;
+const notFailed = ({ failure: _, ...summary }: SessionSummary): SessionSummary => summary;
+
+/** The beginning of the session and its plan, as the first event of a fork and a rewind repeat them. */
+const repeated = (
+  summary: SessionSummary,
+  { firstWords, plan }: Pick<PayloadOf<'session.rewound'>, 'firstWords' | 'plan'>,
+): SessionSummary => ({
   ...summary,
-  ...(title !== undefined && { title }),
-  ...(metadata !== undefined && { metadata }),
-  ...(priority !== undefined && { priority }),
+  ...(summary.title === undefined && firstWords !== undefined && { firstWords }),
+  ...(plan && { plan }),
 });
 
-const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;
-
 const rewound = (
-  { agent: current, ...summary }: SessionSummary,
-  { messages, agent = current ?? null }: PayloadOf<'session.rewound'>,
-): SessionSummary => ({ ...notWaiting(summary), messages, rewound: true, ...(agent && { agent }) });
+  { agent: current, firstWords: _, plan: __, ...summary }: SessionSummary,
+  payload: PayloadOf<'session.rewound'>,
+): SessionSummary => {
+  const { messages, agent = current ?? null } = payload;
+  const after = { ...notFailed(notWaiting(summary)), messages, rewound: true as const, ...(agent && { agent }) };
+  return repeated(after, payload);
+};
 
-const endsWait: ReadonlySet<EventType> = new Set(['run.started', 'run.resumed', 'run.ended', 'child.resumed']);
+/**
+ * The payload of an event that only adds detail to a summary. Undefined if it cannot be read, because a summary must
+ * not become unreadable for a detail.
+ */
+const detail = <T extends EventType>(event: StoredEvent, type: T): PayloadOf<T> | undefined => {
+  try {
+    return decodePayload(event, type);
+  } catch (error) {
+    if (isPerdureError(error)) return undefined;
+    throw error;
+  }
+};
+
+const withFirstWords = (
+  summary: SessionSummary,
+  event: StoredEvent,
+  type: 'message.appended' | 'input.admitted',
+): SessionSummary => {
+  if (summary.title !== undefined || !wantsFirstWords(summary)) return summary;
+  const message = detail(event, type)?.message;
+  const firstWords = message && firstWordsOf(message);
+  return firstWords === undefined ? summary : { ...summary, firstWords };
+};
+
+const failed = (summary: SessionSummary, event: StoredEvent): SessionSummary => {
+  const end = detail(event, 'run.ended');
+  if (end?.status !== 'failed' || !event.run) return notFailed(summary);
+  const { code, message } = end.error;
+  return { ...summary, failure: { run: event.run, code, message: shorten(message, maxChars) } };
+};
+
+const planMark = '"plan":{"done":';
+
+/**
+ * The summary after a commit. Every commit passes here, so only one that can have changed the plan is decoded.
+ */
+const committed = (summary: SessionSummary, event: StoredEvent): SessionSummary => {
+  const { body } = event;
+  if (body.kind !== 'bytes') return summary;
+  const { buffer, byteOffset, length } = body.bytes;
+  if (!Buffer.from(buffer, byteOffset, length).includes(planMark)) return summary;
+  const plan = detail(event, 'state.committed')?.plan;
+  return plan ? { ...summary, plan } : summary;
+};
+
+const waits = (
+  summary: SessionSummary,
+  { for: waiting, reason }: PayloadOf<'run.waiting' | 'child.waiting'>,
+): SessionSummary => ({
+  ...notWaiting(summary),
+  waiting,
+  ...(reason && { waitingOn: shorten(reason, maxChars) }),
+});
 
 /** Whether the event is the first of its turn, given the summary before it. A fork continues the turn of its parent. */
 export const opensTurn = (
@@ -27,33 +103,55 @@ export const opensTurn = (
   { type, turn }: { readonly type: string; readonly turn: number },
 ): boolean => (before ? turn > before.lastTurn : type !== 'session.forked' && turn > 0);
 
+const first = (event: StoredEvent, moved: Pick<SessionSummary, 'seq' | 'turn' | 'lastTurn' | 'updatedAt'>) => {
+  const blank = { id: event.session, holder: 'agent' as const, createdAt: event.at, messages: 0, ...moved };
+  if (event.type === 'session.forked') {
+    const fork = decodePayload(event, 'session.forked');
+    const { parent, at: forkedAt, messages, agent } = fork;
+    const lastTurn = Math.max(fork.lastTurn, event.turn);
+    const status = statusOfFork(fork);
+    const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
+    return repeated(described(summary, fork), fork);
+  }
+  const { agent, calledBy, ...about } = decodePayload(event, 'session.opened');
+  return described({ ...blank, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) }, about);
+};
+
 /**
  * Folds the summary. The store runs this with every append, so that listings and status checks need not read the log.
  */
 export const summarize = (before: SessionSummary | undefined, event: StoredEvent): SessionSummary => {
   const lastTurn = Math.max(before?.lastTurn ?? 0, event.turn);
   const moved = { seq: event.seq, turn: event.turn, lastTurn, updatedAt: event.at };
-  if (!before) {
-    const blank = { id: event.session, holder: 'agent' as const, createdAt: event.at, messages: 0, ...moved };
-    if (event.type === 'session.forked') {
-      const fork = decodePayload(event, 'session.forked');
-      const { parent, at: forkedAt, messages, agent } = fork;
-      const lastTurn = Math.max(fork.lastTurn, event.turn);
-      const status = statusOfFork(fork);
-      const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
-      return described(summary, fork);
-    }
-    const { agent, calledBy, ...about } = decodePayload(event, 'session.opened');
-    return described({ ...blank, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) }, about);
-  }
+  if (!before) return first(event, moved);
   const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
   const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
-  if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
-  if (type === 'run.waiting' || type === 'child.waiting') return { ...after, waiting: decodePayload(event, type).for };
-  if (type && endsWait.has(type)) return notWaiting(after);
-  if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
-  if (type === 'session.rewound') return rewound(after, decodePayload(event, type));
-  if (type === 'agent.bound') return { ...after, agent: decodePayload(event, type).agent };
-  if (type === 'session.described') return described(after, decodePayload(event, type));
-  return after;
+  switch (type) {
+    case 'message.appended':
+      return { ...withFirstWords(after, event, type), messages: before.messages + 1 };
+    case 'input.admitted':
+      return notFailed(withFirstWords(after, event, type));
+    case 'state.committed':
+      return committed(after, event);
+    case 'run.waiting':
+    case 'child.waiting':
+      return waits(after, decodePayload(event, type));
+    case 'run.resumed':
+    case 'child.resumed':
+      return notWaiting(after);
+    case 'run.started':
+      return notFailed(notWaiting(after));
+    case 'run.ended':
+      return failed(notWaiting(after), event);
+    case 'session.handed':
+      return { ...after, holder: decodePayload(event, type).to };
+    case 'session.rewound':
+      return rewound(after, decodePayload(event, type));
+    case 'agent.bound':
+      return { ...after, agent: decodePayload(event, type).agent };
+    case 'session.described':
+      return described(after, decodePayload(event, type));
+    default:
+      return after;
+  }
 };

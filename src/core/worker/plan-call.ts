@@ -1,5 +1,6 @@
 import type { EventDraft } from '../../schema/event.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
+import type { ResultSource } from '../../schema/message.ts';
 import type { Call } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -28,13 +29,16 @@ export const checked = ({ tools }: RunContext, call: Call): Plan => {
   return { do: 'run', call: { ...call, tool, value: parsed.value } };
 };
 
-const refused = (reason: string) => ({ do: 'end' as const, end: failedEnd('denied', 'Denied', reason) });
+const refused = (reason: string, source?: ResultSource) => ({
+  do: 'end' as const,
+  end: { ...failedEnd('denied', 'Denied', reason), source },
+});
 
 const asked = (fold: SessionFold, run: RunContext, { tool, callId, value }: ReadyCall): Plan | undefined => {
   const question = tool.question?.(value as never);
   if (!question) return undefined;
   const known = fold.questions[callId];
-  if (known?.answer !== undefined) return { do: 'end', end: { outcome: 'ok', output: known.answer } };
+  if (known?.answer !== undefined) return { do: 'end', end: { outcome: 'ok', output: known.answer, source: 'person' } };
   const payload = {
     callId,
     tool: tool.name,
@@ -66,10 +70,10 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   const now = run.scope.clock.now();
   if (known) {
     if (!known.settled) return { ...refused('the approval expired without an answer'), also: expiry(run, fold, known) };
-    const { answer, reason, by } = known.settled;
+    const { answer, comment, by } = known.settled;
     if (answer === 'approved')
       return known.inputHash === wanted ? undefined : refused('the approval is for another input');
-    return refused(`${answer} by ${by}${reason ? `: ${reason}` : ''}`);
+    return refused(`${answer} by ${by}${comment ? `: ${comment}` : ''}`, answer === 'denied' ? 'person' : undefined);
   }
   const rule = await tool.approvalFor(input, { state: fold.state });
   if (!rule) return undefined;

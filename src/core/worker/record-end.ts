@@ -7,11 +7,13 @@ import type { ChangedFile } from '../../schema/state.ts';
 import { treeOf } from '../files/tree.ts';
 import { snapshotDraft } from '../session/decide-files.ts';
 import { type Call, endCommit, endFact } from '../session/events/call-events.ts';
+import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import { type CallEnd, type ToldEnd, toldEnd } from '../session/runs/call-end.ts';
+import { approvalOf } from '../session/runs/next-step.ts';
 import { type FoundFiles, type Look, mayWrite } from '../session-files/run-files.ts';
-import type { RunContext } from './run-context.ts';
+import { agentActor, type RunContext } from './run-context.ts';
 
 const maxChars = 24_000;
 const headChars = 12_000;
@@ -29,14 +31,35 @@ const shownToModel = (output: Json, seq: number): Json => {
   return `${text.slice(0, headChars).toWellFormed()}\n${note}\n${text.slice(-tailChars).toWellFormed()}`;
 };
 
-const resultMessage = (call: Call, end: ToldEnd, seq: number, problem?: string): EventDraft => {
+/** The comment with which a person approved the call, for the model. */
+const approvalComment = (fold: SessionFold, callId: string): string | undefined => {
+  const settled = approvalOf(fold, callId)?.settled;
+  return settled?.answer === 'approved' && settled.comment
+    ? `approved by ${settled.by}: ${settled.comment}`
+    : undefined;
+};
+
+/** The record of a call that ends before it began: it was refused, or a person answered it. */
+const unrunCall = (run: RunContext, { inputKey }: SessionFold, { callId, tool, input }: Call): EventDraft => ({
+  type: 'tool.called',
+  payload: { callId, tool, input, inputHash: inputHash(inputKey, input), ran: false },
+  actor: agentActor(run),
+  turn: 'current',
+});
+
+interface Remarks {
+  readonly problem?: string | undefined;
+  readonly comment?: string | undefined;
+}
+
+const resultMessage = (call: Call, end: ToldEnd, seq: number, { problem, comment }: Remarks): EventDraft => {
   const text = end.outcome === 'ok' ? shownToModel(end.output, seq) : end.error.message;
   const part: ToolResultPart = {
     type: 'tool-result',
     callId: call.callId,
     tool: call.tool,
     outcome: end.outcome,
-    output: problem ? { output: text, problem } : text,
+    output: problem || comment ? { output: text, ...(problem && { problem }), ...(comment && { comment }) } : text,
   };
   const message = { id: newId('msg'), role: 'tool' as const, content: [part] };
   return { type: 'message.appended', payload: { message }, actor: `tool:${call.tool}` as Actor, turn: 'current' };
@@ -91,10 +114,15 @@ const endDrafts = (
   const common = { actor, turn: 'current' as const };
   const { change, problem } = commitOf(run, fold, call, ended, found?.files.changes ?? []);
   const said = [problem, look && 'problem' in look ? look.problem : undefined].filter(Boolean).join('; ') || undefined;
-  const drafts: readonly EventDraft[] = [
+  const first: readonly EventDraft[] = [
     ...(also ? [also] : []),
+    ...(fold.runningCalls[call.callId] ? [] : [unrunCall(run, fold, call)]),
     endFact(fold, call, run.tools.get(call.tool) ?? {}, ended.told, { durationMs, keeps }),
-    ...(fold.openCalls[call.callId] ? [resultMessage(call, ended.told, fold.seq + (also ? 2 : 1), said)] : []),
+  ];
+  const remarks = { problem: said, comment: approvalComment(fold, call.callId) };
+  const drafts: readonly EventDraft[] = [
+    ...first,
+    ...(fold.openCalls[call.callId] ? [resultMessage(call, ended.told, fold.seq + first.length, remarks)] : []),
     ...artifacts.map((payload): EventDraft => ({ type: 'artifact.kept', payload, ...common })),
     ...(found?.conflicts ? [{ type: 'files.conflicted', payload: found.conflicts, ...common } as const] : []),
     ...(found ? [snapshotDraft(fold, found.files, actor)] : []),

@@ -119,7 +119,7 @@ export const recordedTools = (
       parse: (input) => ({ value: input }),
       execute: async (input: never, context) => {
         const recorded = left.get(keyOf(tool.name, input))?.shift();
-        if (recorded) throw new EndedAs(recorded.end);
+        if (recorded) throw new EndedAs({ ...recorded.end, source: 'replay' });
         const parsed = tool.parse(input);
         if ('problem' in parsed) throw new EndedAs(failedEnd('invalid_input', 'InvalidInput', parsed.problem));
         if (!live || tool.question) throw new EndedAs(notRecorded);

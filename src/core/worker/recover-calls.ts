@@ -39,7 +39,7 @@ const recoverOne = async (run: RunContext, fold: SessionFold, callId: string): P
   if (reconciled.outcome === 'not-run') return again();
   if (reconciled.outcome === 'ok' && !('error' in own)) {
     const { keeps, artifacts } = own;
-    const end = { outcome: 'ok' as const, output: reconciled.output };
+    const end = { outcome: 'ok', output: reconciled.output, source: 'reconcile' } as const;
     return recordEnd(run, call, end, { ...about(), keeps, artifacts, look: await lookAfter(run, call) });
   }
   const message =

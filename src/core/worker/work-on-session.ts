@@ -11,7 +11,7 @@ import { endChildren } from '../runs/cancel.ts';
 import { agentName } from '../session/agent.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { beginDrafts } from '../session/runs/begin-run.ts';
+import { beginDrafts, type RunWorkedBy, workedBy } from '../session/runs/begin-run.ts';
 import { endDrafts } from '../session/runs/end-run.ts';
 import { type WorkFor, workFor } from '../session/runs/work-for.ts';
 import { RunFiles } from '../session-files/run-files.ts';
@@ -30,6 +30,7 @@ const fenceMs = 50;
 export interface Hold {
   readonly scope: WorkAccess;
   readonly key: SessionKey;
+  readonly by: RunWorkedBy;
   /** Aborts when the worker loses the session or stops. */
   readonly signal: AbortSignal;
   /** Whether the worker is stopping, so that no further step may begin. */
@@ -49,15 +50,15 @@ export type Left =
   | { readonly doneTo: number; readonly inMs: number | undefined; readonly hasFiles: boolean }
   | { readonly doneTo?: undefined; readonly lacksAgent?: boolean };
 
-const claimDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
+const claimDrafts = (fold: SessionFold, work: WorkFor, by: RunWorkedBy): readonly EventDraft[] | undefined => {
   if (work.do === 'nothing' || work.do === 'end-children') return undefined;
-  if (work.do === 'begin') return beginDrafts(fold, work.input);
+  if (work.do === 'begin') return beginDrafts(fold, work.input, by);
   const { run } = work;
   const common = { actor: run.requestedBy, turn: fold.turn, run: run.id };
   return [
     work.do === 'resume'
-      ? { type: 'run.resumed', payload: {}, ...common }
-      : { type: 'run.started', payload: { attempt: run.attempt + 1 }, ...common },
+      ? { type: 'run.resumed', payload: workedBy(fold, by), ...common }
+      : { type: 'run.started', payload: { attempt: run.attempt + 1, ...workedBy(fold, by) }, ...common },
     ...(run.asked ? [{ type: 'message.abandoned', payload: { message: run.asked.message }, ...common } as const] : []),
   ];
 };
@@ -172,7 +173,7 @@ const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Prom
   const claimed = await writer.claim((fold) => {
     const work = workFor(fold, scope.clock.now());
     asked = askedBy(work);
-    return claimDrafts(fold, work);
+    return claimDrafts(fold, work, hold.by);
   }, head);
   if (!claimed || !asked) return 'on';
   await notifyCaller(scope, seen);

@@ -352,6 +352,7 @@ export class RunWorker implements Worker {
     const hold = {
       scope,
       key,
+      by: { worker: this.#holder.worker, machine: this.#place },
       signal,
       isEnding: () => this.#isEnding(),
       isStillHeld: async () => (await this.#leases.beat()) && !lost.signal.aborted,

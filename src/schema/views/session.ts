@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { eventDefinitions } from '../event.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
-import { Message, toolOutcomes } from '../message.ts';
+import { Message, ResultSource, toolOutcomes } from '../message.ts';
 import { Limits, Usage, waitReasons } from '../run.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
@@ -67,6 +67,7 @@ export const CallView = z
     durationMs: z.number().optional(),
     inputHash: z.string(),
     outputHash: z.string().optional(),
+    source: ResultSource.optional(),
   })
   .meta({ id: 'ToolCall' });
 export const CallsView = z.strictObject({ calls: z.array(CallView) });

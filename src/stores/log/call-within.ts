@@ -7,7 +7,7 @@ import type { Segment } from './lineage.ts';
  * the call, the call is `interrupted`.
  */
 export const callWithin = (session: SessionId, live: readonly Segment[], call: CallRecord): CallRecord => {
-  const { endedSeq, durationMs: _, outputHash: __, ...made } = call;
+  const { endedSeq, durationMs: _, outputHash: __, source: ___, ...made } = call;
   const hasLiveOutcome =
     endedSeq === undefined
       ? call.session === session

@@ -32,5 +32,12 @@ export const madeCall = (
 export const settledCall = (
   call: CallRecord,
   { seq: endedSeq }: StoredEvent,
-  { outcome: status, durationMs, outputHash }: Extract<CallChange, { kind: 'ended' }>,
-): CallRecord => ({ ...call, status, endedSeq, durationMs, ...(outputHash !== undefined && { outputHash }) });
+  { outcome: status, durationMs, outputHash, source }: Extract<CallChange, { kind: 'ended' }>,
+): CallRecord => ({
+  ...call,
+  status,
+  endedSeq,
+  durationMs,
+  ...(outputHash !== undefined && { outputHash }),
+  ...(source && { source }),
+});

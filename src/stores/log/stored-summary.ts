@@ -18,7 +18,7 @@ export const isSummary = (value: Partial<SessionSummary> | null): value is Sessi
   [value.seq, value.turn, value.lastTurn, value.messages, value.createdAt, value.updatedAt].every(
     Number.isSafeInteger,
   ) &&
-  [value.title, value.parent].every(isTextIfAny);
+  [value.title, value.parent, value.firstWords].every(isTextIfAny);
 
 /** Parses a stored summary. Returns undefined if the text is not a summary. */
 export const parseSummary = (stored: unknown): SessionSummary | undefined => {

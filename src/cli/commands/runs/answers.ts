@@ -53,11 +53,11 @@ export const approve = defineCommand({
   name: 'approve',
   summary: 'allow a call that is waiting for approval',
   args: ['APPROVAL'],
-  options: {},
-  examples: ['perdure approve apr_…'],
+  options: { comment: text('TEXT', 'what the model and the log are told about it') },
+  examples: ['perdure approve apr_…', `perdure approve apr_… --comment 'this once'`],
   json: Settled,
-  run: async (context, { args: [id] }) => {
-    await settle(context, id!, 'approved', (approvals, approval) => approvals.approve(approval));
+  run: async (context, { args: [id], options: { comment } }) => {
+    await settle(context, id!, 'approved', (approvals, approval) => approvals.approve(approval, { comment }));
     return undefined;
   },
 });
@@ -66,12 +66,12 @@ export const deny = defineCommand({
   name: 'deny',
   summary: 'refuse a call that is waiting for approval; the model is told why',
   args: ['APPROVAL'],
-  options: { reason: text('TEXT', 'why, for the model and the log; required') },
-  examples: [`perdure deny apr_… --reason 'not on a Friday'`],
+  options: { comment: text('TEXT', 'why, for the model and the log; required') },
+  examples: [`perdure deny apr_… --comment 'not on a Friday'`],
   json: Settled,
-  run: async (context, { args: [id], options: { reason } }) => {
-    if (!reason) throw wrongCall('deny needs --reason TEXT: the model is told why');
-    await settle(context, id!, 'denied', (approvals, approval) => approvals.deny(approval, reason));
+  run: async (context, { args: [id], options: { comment } }) => {
+    if (!comment) throw wrongCall('deny needs --comment TEXT: the model is told why');
+    await settle(context, id!, 'denied', (approvals, approval) => approvals.deny(approval, { comment }));
     return undefined;
   },
 });

@@ -17,7 +17,7 @@ const linesOf = (
   ...approvals.flatMap(({ approval, summary, at }) => [
     ...hangingIndent('  ', printableLine(`${summary}, asked ${ago(at, now())}`), out.columns),
     ...toType(commandText('approve', approval), out),
-    ...toType(commandText('deny', approval, '--reason', 'WHY'), out),
+    ...toType(commandText('deny', approval, '--comment', 'WHY'), out),
   ]),
   ...questions.flatMap(({ question, callId }) => [
     ...hangingIndent('  ', printableLine(question), out.columns),

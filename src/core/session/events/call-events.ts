@@ -72,11 +72,12 @@ export const endFact = (
 ): EventDraft => {
   const common = { actor: `tool:${tool}` as Actor, turn: fold.turn };
   if (told.outcome !== 'ok') {
-    const { outcome, error } = told;
-    return { type: 'tool.failed', payload: { callId, tool, outcome, error, durationMs: about.durationMs }, ...common };
+    const { outcome, error, source } = told;
+    const { durationMs } = about;
+    return { type: 'tool.failed', payload: { callId, tool, outcome, error, durationMs, source }, ...common };
   }
-  const { output } = told;
-  const payload = { callId, tool, output, outputHash: outputHash(output), trusted, ...about };
+  const { output, source } = told;
+  const payload = { callId, tool, output, outputHash: outputHash(output), trusted, ...about, source };
   return { type: 'tool.completed', payload, ...common };
 };
 

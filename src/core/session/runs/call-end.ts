@@ -1,23 +1,33 @@
 import type { Json } from '../../../schema/json.ts';
-import type { ToolOutcome } from '../../../schema/message.ts';
+import type { ResultSource, ToolOutcome } from '../../../schema/message.ts';
 import { clip } from '../context/clip.ts';
 import { asJson, storable } from '../events/as-json.ts';
 import type { Redactor } from '../redaction/redact.ts';
 
 type Failure = Exclude<ToolOutcome, 'ok'>;
 
-export type CallEnd =
-  | { readonly outcome: 'ok'; readonly output: unknown }
-  | { readonly outcome: Failure; readonly error: { readonly name: string; readonly message: string } };
+/** Absent when the tool itself returned the result, or when the runtime ended the call. */
+interface Sourced {
+  readonly source?: ResultSource | undefined;
+}
+
+export type CallEnd = Sourced &
+  (
+    | { readonly outcome: 'ok'; readonly output: unknown }
+    | { readonly outcome: Failure; readonly error: { readonly name: string; readonly message: string } }
+  );
 
 /** The end of a call in its stored form: JSON, without secrets, and bounded in size. */
-export type ToldEnd = Exclude<CallEnd, { outcome: 'ok' }> | { readonly outcome: 'ok'; readonly output: Json };
+export type ToldEnd =
+  | Exclude<CallEnd, { outcome: 'ok' }>
+  | (Sourced & { readonly outcome: 'ok'; readonly output: Json });
 
 export const toldEnd = (end: CallEnd, redactor: Redactor): ToldEnd => {
-  if (end.outcome === 'ok') return { outcome: 'ok', output: asJson(end.output, redactor) };
+  const { source } = end;
+  if (end.outcome === 'ok') return { outcome: 'ok', output: asJson(end.output, redactor), source };
   const bounded = (text: string, maxChars: number) => storable(clip(redactor.text(text), maxChars));
   const { name, message } = end.error;
-  return { outcome: end.outcome, error: { name: bounded(name, 200), message: bounded(message, 20_000) } };
+  return { outcome: end.outcome, error: { name: bounded(name, 200), message: bounded(message, 20_000) }, source };
 };
 
 export const failedEnd = (outcome: Failure, name: string, message: string): Exclude<CallEnd, { outcome: 'ok' }> => ({

@@ -1,4 +1,5 @@
 import type { PayloadOf } from '../../../schema/event.ts';
+import { shorten } from '../context/clip.ts';
 import type { SessionFold } from '../fold.ts';
 import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fold.ts';
 
@@ -29,6 +30,15 @@ const isPending = (fold: SessionFold, callId: string, now: number): 'approval' |
   return question && question.answer === undefined ? 'question' : undefined;
 };
 
+const maxReasonChars = 2000;
+
+/** What the run waits for, in words: the first open approval or question, and how many more there are. */
+const awaited = (fold: SessionFold, open: readonly string[]): string | undefined => {
+  const asks = open.flatMap((callId) => approvalOf(fold, callId)?.summary ?? fold.questions[callId]?.question ?? []);
+  const more = asks.length > 1 ? ` (and ${asks.length - 1} more)` : '';
+  return asks[0] === undefined ? undefined : `${shorten(asks[0], maxReasonChars - more.length)}${more}`;
+};
+
 /**
  * Returns the next step. A pure function that reads only the fold. Must be called while this worker has no call in
  * flight.
@@ -45,7 +55,7 @@ export const nextStep = (fold: SessionFold, now: number): NextStep => {
   const ready = open.filter((callId) => !isPending(fold, callId, now));
   if (ready.length > 0) return { do: 'call', calls: ready };
   const pending = open[0] && isPending(fold, open[0], now);
-  if (pending) return { do: 'wait', waiting: { for: pending } };
+  if (pending) return { do: 'wait', waiting: { for: pending, reason: awaited(fold, open) } };
   const steering = fold.queue.filter(({ policy }) => policy === 'steer');
   if (steering.length > 0) return { do: 'steer', inputs: steering };
   return fold.lastRole === 'assistant' ? { do: 'finish' } : { do: 'ask' };

@@ -38,4 +38,6 @@ export const atPoint = { at: PointText.optional() };
 
 /** Request bodies. */
 export const withReason = z.strictObject({ reason: Text.max(2000).optional() });
+/** Body of an answer to an approval. The model receives the comment. */
+export const withComment = z.strictObject({ comment: Text.max(2000).optional() });
 export const nothing = z.strictObject({});

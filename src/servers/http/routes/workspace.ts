@@ -3,12 +3,11 @@ import type { SessionChange } from '../../../core/engine/changes.ts';
 import { clockSkewMs } from '../../../core/ports/changed-since.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
-import { Text } from '../../../schema/json.ts';
 import { CollectionView, RebuiltView } from '../../../schema/views/maintenance.ts';
 import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
-import { nothing, ofApproval, sessionPage, Whole } from './fields.ts';
+import { nothing, ofApproval, sessionPage, Whole, withComment } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -95,10 +94,12 @@ export const workspaceRoutes = [
     summary: 'Allows the call; the decision is final',
     about: whoSettles,
     params: ofApproval,
-    body: nothing,
+    body: withComment,
     keyKeptBy: 'library',
     answer: z.strictObject({ session: SessionId }),
-    handle: async ({ runtime, params }) => ({ session: await runtime.approvals.approve(params.approval) }),
+    handle: async ({ runtime, params, body }) => ({
+      session: await runtime.approvals.approve(params.approval, body),
+    }),
   }),
   defineRoute({
     method: 'POST',
@@ -108,11 +109,11 @@ export const workspaceRoutes = [
     summary: 'Denies the call; the decision is final',
     about: whoSettles,
     params: ofApproval,
-    body: z.strictObject({ reason: Text.max(2000).optional() }),
+    body: withComment,
     keyKeptBy: 'library',
     answer: z.strictObject({ session: SessionId }),
     handle: async ({ runtime, params, body }) => ({
-      session: await runtime.approvals.deny(params.approval, body.reason),
+      session: await runtime.approvals.deny(params.approval, body),
     }),
   }),
   defineRoute({

@@ -11,7 +11,7 @@ import { placeSpans } from './place-spans.ts';
 type Row = { readonly [Field in keyof CallRecord]: CallRecord[Field] | null };
 
 const columns = `session, call_id as "callId", tool, status, run, turn, seq, at, actor, ended_seq as "endedSeq",
-  duration_ms as "durationMs", input_hash as "inputHash", output_hash as "outputHash"`;
+  duration_ms as "durationMs", input_hash as "inputHash", output_hash as "outputHash", source`;
 
 const recordOf = (row: Row): CallRecord =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as CallRecord;

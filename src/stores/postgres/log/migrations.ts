@@ -123,6 +123,7 @@ const projectionTables = {
       duration_ms double precision,
       input_hash text not null,
       output_hash text,
+      source text collate "C",
       primary key (workspace, session, seq)
     );
     create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;

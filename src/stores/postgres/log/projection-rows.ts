@@ -18,9 +18,9 @@ const insertCalls = prepared(
   'insert_tool_calls',
   `insert into perdure.tool_calls
      (workspace, session, seq, call_id, tool, status, run, turn, at, actor, ended_seq, duration_ms, input_hash,
-      output_hash)
+      output_hash, source)
    select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-     $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[])`,
+     $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[], $15::text[])`,
 );
 
 /**
@@ -29,9 +29,10 @@ const insertCalls = prepared(
 const endCalls = prepared(
   'end_tool_calls',
   `update perdure.tool_calls c
-   set status = e.status, ended_seq = e.ended_seq, duration_ms = e.duration_ms, output_hash = e.output_hash
-   from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::double precision[], $8::text[])
-     e(session, call_id, newer, status, ended_seq, duration_ms, output_hash)
+   set status = e.status, ended_seq = e.ended_seq, duration_ms = e.duration_ms, output_hash = e.output_hash,
+     source = e.source
+   from unnest($2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[], $7::double precision[], $8::text[],
+     $9::text[]) e(session, call_id, newer, status, ended_seq, duration_ms, output_hash, source)
    cross join lateral (
      select o.seq from perdure.tool_calls o
      where o.workspace = $1 and o.session = e.session and o.call_id = e.call_id and o.ended_seq is null
@@ -81,6 +82,7 @@ const insertCallRows = (workspace: WorkspaceId, calls: readonly CallRecord[]): p
     calls.map(({ durationMs }) => durationMs ?? null),
     calls.map(({ inputHash }) => inputHash),
     calls.map(({ outputHash }) => outputHash ?? null),
+    calls.map(({ source }) => source ?? null),
   );
 
 const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.QueryConfig =>
@@ -93,6 +95,7 @@ const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.Query
     ends.map(({ endedSeq }) => endedSeq),
     ends.map(({ durationMs }) => durationMs),
     ends.map(({ outputHash }) => outputHash ?? null),
+    ends.map(({ source }) => source ?? null),
   );
 
 const insertChargeRows = (workspace: WorkspaceId, charges: readonly Charge[]): pg.QueryConfig =>

@@ -33,7 +33,7 @@ CREATE INDEX IF NOT EXISTS commit_paths_by_time
 CREATE TABLE IF NOT EXISTS tool_calls (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
   status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, ended_seq INTEGER,
-  duration_ms REAL, input_hash TEXT NOT NULL, output_hash TEXT,
+  duration_ms REAL, input_hash TEXT NOT NULL, output_hash TEXT, source TEXT,
   PRIMARY KEY (workspace, session, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;

@@ -20,7 +20,7 @@ interface Query {
 type Row = { readonly [Field in keyof CallRecord]: CallRecord[Field] | null };
 
 const columns = `session, call_id AS callId, tool, status, run, turn, seq, at, actor, ended_seq AS endedSeq,
-  duration_ms AS durationMs, input_hash AS inputHash, output_hash AS outputHash`;
+  duration_ms AS durationMs, input_hash AS inputHash, output_hash AS outputHash, source`;
 
 const recordOf = (row: Row): CallRecord =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as CallRecord;

@@ -20,7 +20,8 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const insertCall = later(`INSERT INTO tool_calls
     (workspace, session, seq, call_id, tool, status, run, turn, at, actor, input_hash)
     VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?)`);
-  const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
+  const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7,
+    source = ?8
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
   const clears = projectionNames.map((name) => later(`DELETE FROM ${name} WHERE workspace = ?`));
@@ -34,8 +35,8 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
       const { callId, tool, inputHash } = call;
       insertCall().run(workspace, session, seq, callId, tool, run ?? null, turn, at, actor, inputHash);
     } else {
-      const { callId, outcome, durationMs, outputHash } = call;
-      endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null);
+      const { callId, outcome, durationMs, outputHash, source } = call;
+      endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null, source ?? null);
     }
   };
 
