@@ -100,7 +100,12 @@ const markOf = (message: Message | undefined, script: string): Mark | undefined 
   return undefined;
 };
 
-export const placeIn = (messages: readonly Message[], script: string): Place => {
+/** Whether this is what a model had begun to say before its answer broke off. */
+const isBrokenOff = ({ content }: Message): boolean =>
+  content.some(({ provider }) => (provider as { perdure?: { brokenOff?: boolean } } | undefined)?.perdure?.brokenOff);
+
+export const placeIn = (all: readonly Message[], script: string): Place => {
+  const messages = all.filter((message) => !isBrokenOff(message));
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
   const user = messages[lastUser];

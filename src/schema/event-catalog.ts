@@ -408,12 +408,42 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       retryInMs: 2000,
     },
   },
+  'message.progressed': {
+    about:
+      'A part of an answer was shown while the model writes it. It is not part of the transcript, and no longer counts once the answer is complete.',
+    kind: 'fact',
+    writer: 'run',
+    fields: {
+      message: 'The id that the message will have.',
+      pieces: 'The text and reasoning shown since the previous such event, each with its offset in the answer.',
+      usage: 'An estimate for the request and the answer so far. It is charged if the answer breaks off.',
+    },
+    example: {
+      message,
+      pieces: [{ type: 'text', offset: 0, text: 'The test fails because' }],
+      usage: { inputTokens: 1200, outputTokens: 6, usd: 0.0037 },
+    },
+  },
   'message.abandoned': {
-    about: 'A message was previewed but never completed. Clients must remove its preview.',
+    about:
+      'An answer broke off. Clients must remove its preview. The transcript shows `content` as a broken-off answer.',
     kind: 'decision',
     writer: 'run',
-    fields: { message: 'The id that the message would have had.' },
-    example: { message },
+    fields: {
+      message: 'The id that the message would have had.',
+      content: 'The text and reasoning that were shown. Absent if nothing was stored.',
+      omittedChars: 'How many characters `content` leaves out at its end.',
+      why: 'Why the answer broke off: the run was cancelled, its worker stopped, or the model failed.',
+      isRest:
+        'Set if an earlier event has the beginning of the answer. Then `content` is what its worker had shown after that.',
+      usage: 'An estimate of what was used, if the provider reported nothing.',
+    },
+    example: {
+      message,
+      content: [{ type: 'text', text: 'The test fails because' }],
+      why: 'cancelled',
+      usage: { inputTokens: 1200, outputTokens: 6, usd: 0.0037 },
+    },
   },
   'approval.requested': {
     about: 'A call waits for approval.',

@@ -5,7 +5,7 @@ import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
-import { Message, ResultSource, ToolOutcome } from './message.ts';
+import { BrokenContent, brokenOffReasons, Message, ResultSource, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
@@ -292,8 +292,39 @@ export const eventDefinitions = {
       requestedBy: RequestedBy,
     }),
   ),
-  /** A message was previewed but never completed. Clients must remove its preview. */
-  'message.abandoned': event(z.strictObject({ message: MessageId })),
+  /**
+   * What was shown of an answer since the previous such event. Outside the transcript: it no longer counts once the
+   * answer is complete.
+   */
+  'message.progressed': event(
+    z.strictObject({
+      message: MessageId,
+      pieces: listOf(
+        z.strictObject({
+          type: z.enum(['reasoning', 'text']),
+          /** The number of characters of this type in the answer before this piece. */
+          offset: Count,
+          text: Text,
+        }),
+      ),
+      /** An estimate for the request and the answer so far. It is charged if the answer breaks off. */
+      usage: Usage,
+    }),
+  ),
+  /** An answer broke off. Clients must remove its preview; the transcript shows `content` as a broken-off answer. */
+  'message.abandoned': event(
+    z.strictObject({
+      message: MessageId,
+      content: BrokenContent.optional(),
+      /** How many characters `content` leaves out at its end. */
+      omittedChars: Count.optional(),
+      why: z.enum(brokenOffReasons).optional(),
+      /** Set if an earlier event has the beginning: this is what its worker had shown after that. */
+      isRest: z.literal(true).optional(),
+      /** An estimate, because the provider reported no usage. */
+      usage: Usage.optional(),
+    }),
+  ),
   'approval.requested': event(
     z.strictObject({
       approval: ApprovalId,

@@ -69,6 +69,13 @@ export type FilePart = z.infer<typeof FilePart>;
 export type ToolCallPart = z.infer<typeof ToolCallPart>;
 export type ToolResultPart = z.infer<typeof ToolResultPart>;
 
+/** Why an answer broke off: the run was cancelled, its worker stopped, or the model failed. */
+export const brokenOffReasons = ['cancelled', 'stopped', 'failed'] as const;
+export type BrokenOff = (typeof brokenOffReasons)[number];
+/** What was shown of an answer that broke off. Without provider data, because that comes with a complete part. */
+export const BrokenContent = listOf(z.discriminatedUnion('type', [TextPart, ReasoningPart]), { min: 1, max: 2 });
+export type BrokenContent = z.infer<typeof BrokenContent>;
+
 const maxParts = 10_000;
 export const someParts = { min: 1, max: maxParts } as const;
 

@@ -67,7 +67,9 @@ const gists: Gists = {
     `${model}, about ${requestTokens} tokens${attempt > 1 ? `, attempt ${attempt}` : ''}`,
   'model.completed': ({ usage, finish }) => `${finish}, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
   'model.failed': ({ failure, message }) => `${failure}: ${message}`,
-  'message.abandoned': ({ message }) => message,
+  'message.progressed': ({ pieces }) => pieces.map(({ text }) => text).join(' '),
+  'message.abandoned': ({ content, why, message }) =>
+    content ? `${why ?? ''}: ${content.map(({ text }) => text).join(' ')}` : message,
   'approval.requested': ({ tool, summary, approval }) => `${tool}: ${summary} (${approval})`,
   'approval.settled': ({ answer, comment, approval }) => `${approval} ${answer}${comment ? `: ${comment}` : ''}`,
   'question.asked': ({ question }) => question,

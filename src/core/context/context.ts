@@ -65,7 +65,7 @@ export const readContextParts = async (
   const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
   const entries: ContextEntry[] = [];
   let earlier = 0;
-  for await (const entry of messagesOf(scope, key, fold, newest)) {
+  for await (const entry of messagesOf(scope, key, fold, { newest, isContext: true })) {
     if (entry.seq <= (fold.compaction?.to ?? 0)) break;
     if (earlier > maxTokens && entry.turn !== entries.at(-1)!.turn) break;
     entries.push(entry);

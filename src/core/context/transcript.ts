@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { Actor, RunId } from '../../schema/ids.ts';
-import type { Message } from '../../schema/message.ts';
+import type { Actor, MessageId, RunId } from '../../schema/ids.ts';
+import type { BrokenContent, BrokenOff, Message } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
@@ -20,6 +20,55 @@ export interface TranscriptEntry {
   /** The run that wrote the message. Absent if a loop outside Perdure wrote it. */
   readonly run?: RunId | undefined;
   readonly message: Message;
+  /** Why the answer broke off: `message` has what was shown of it. Absent if the message is complete. */
+  readonly brokenOff?: BrokenOff | undefined;
+  /** How many characters of a broken-off answer are left out at its end. */
+  readonly omittedChars?: number | undefined;
+}
+
+type Abandoned = SessionEvent<'message.abandoned'>;
+
+const joinContent = (first: BrokenContent = [], second: BrokenContent = []): BrokenContent => {
+  const texts = new Map<BrokenContent[number]['type'], string>();
+  for (const { type, text } of [...first, ...second]) texts.set(type, (texts.get(type) ?? '') + text);
+  return [...texts].map(([type, text]) => ({ type, text }));
+};
+
+/** The entry of a broken-off answer, with what its worker added later. Undefined if nothing of it was stored. */
+export const brokenEntry = (
+  { seq, turn, at, actor, run, payload }: Abandoned,
+  rest?: BrokenContent,
+): TranscriptEntry | undefined => {
+  const { message: id, why = 'stopped', isRest, omittedChars } = payload;
+  const content = joinContent(payload.content, rest);
+  if (isRest || content.length === 0) return undefined;
+  return {
+    seq,
+    turn,
+    at,
+    actor,
+    ...(run && { run }),
+    message: { id, role: 'assistant', content },
+    brokenOff: why,
+    ...(omittedChars && { omittedChars }),
+  };
+};
+
+/** Collects what workers added to answers after they broke off, while a log is read backwards. */
+class LateRests {
+  readonly #rests = new Map<MessageId, BrokenContent>();
+
+  entryOf(event: Abandoned): TranscriptEntry | undefined {
+    const { message, content, isRest } = event.payload;
+    const rest = this.#rests.get(message);
+    if (isRest) this.#rests.set(message, joinContent(content, rest));
+    return brokenEntry(event, rest);
+  }
+
+  /** The next request came before these rests, so its context must stay without them. */
+  forget(): void {
+    this.#rests.clear();
+  }
 }
 
 /** The messages of the live lineage from `upTo` back to the first, newest first. */
@@ -35,18 +84,25 @@ export async function* messagesBackwards(
 
 /**
  * Like `messagesBackwards`, but starts from a fold. `newest` are the newest events up to that fold, if they have
- * already been read.
+ * already been read. With `isContext`, a broken-off answer lacks what was added to it after the next model request.
  */
 export async function* messagesOf(
   scope: LogAccess,
   key: SessionKey,
   { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
-  newest?: NewestEvents,
+  { newest, isContext = false }: { readonly newest?: NewestEvents | undefined; readonly isContext?: boolean } = {},
 ): AsyncGenerator<TranscriptEntry, void, void> {
+  const rests = new LateRests();
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
     for await (const stored of readBackward(scope.store, key, { from, to, newest })) {
-      if (stored.type !== 'message.appended') continue;
+      if (stored.type === 'model.called' && isContext) rests.forget();
+      if (stored.type !== 'message.appended' && stored.type !== 'message.abandoned') continue;
       const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
+      if (event.type === 'message.abandoned') {
+        const broken = rests.entryOf(event);
+        if (broken) yield broken;
+        continue;
+      }
       const { seq, turn, at, actor, run } = event;
       yield {
         seq,

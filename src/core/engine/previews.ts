@@ -80,10 +80,11 @@ interface WatchedSession {
   readonly viewers: Set<Viewer>;
 }
 
-/** Shows output in progress to viewers in this process and in others. This output is not stored. */
+/** Shows output in progress to viewers in this process and in others. */
 export class Previews {
   readonly #watched = new Map<string, WatchedSession>();
   readonly #writing = new Map<string, Writing>();
+  readonly #storing = new Map<string, () => Promise<void>>();
   readonly #relay: PreviewRelay;
 
   constructor(notes: Notes, clock: Timekeeper, closing: AbortSignal) {
@@ -120,6 +121,18 @@ export class Previews {
   over(key: SessionKey): void {
     this.#writing.delete(sessionKeyName(key));
     this.#relay.over(key);
+  }
+
+  /** Registers how to store what was shown of the message that is being written in this process. */
+  storeBy(key: SessionKey, store: () => Promise<void>): Disposable {
+    const name = sessionKeyName(key);
+    this.#storing.set(name, store);
+    return { [Symbol.dispose]: () => void (this.#storing.get(name) === store && this.#storing.delete(name)) };
+  }
+
+  /** Stores what this process has shown of the message that is being written. Does not reject. */
+  async store(key: SessionKey): Promise<void> {
+    await this.#storing.get(sessionKeyName(key))?.();
   }
 
   #show(name: string, preview: Preview): void {

@@ -6,7 +6,9 @@ import type { WriteAccess } from './scope.ts';
 import { readHead, type SessionWrite, type WriteResult, writeDecision } from './session-writer.ts';
 
 /** Decides what to write on this fold. Returns undefined when nothing is left to write. */
-export type Decide = (fold: SessionFold) => readonly EventDraft[] | undefined;
+export type Decide = (
+  fold: SessionFold,
+) => readonly EventDraft[] | undefined | Promise<readonly EventDraft[] | undefined>;
 
 /**
  * Writes to the log as the run of a session. It holds the epoch from its claim on. Once another writer claims the
@@ -52,7 +54,7 @@ export class RunWriter {
   async claim(decide: Decide, read?: Head): Promise<readonly SessionEvent[] | undefined> {
     const { appended, events } = await this.#write({
       read: (attempt) => readHead(this.#scope, this.key, attempt === 0 ? read : undefined),
-      decide: (fold) => ({ drafts: decide(fold) ?? [], takesOver: true, raisesEpoch: true }),
+      decide: async (fold) => ({ drafts: (await decide(fold)) ?? [], takesOver: true, raisesEpoch: true }),
     });
     if (!appended) return undefined;
     this.#epoch = appended.head.epoch;
@@ -75,7 +77,7 @@ export class RunWriter {
         read: async (attempt) => ({
           fold: await (attempt === 0 ? this.fold() : this.#scope.folds.head(this.key)),
         }),
-        decide: (fold) => ({ drafts: decide(fold) ?? [], fact }),
+        decide: async (fold) => ({ drafts: (await decide(fold)) ?? [], fact }),
         epoch: this.#held(),
       });
       return events;

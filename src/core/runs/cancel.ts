@@ -3,13 +3,16 @@ import type { RunId } from '../../schema/ids.ts';
 import type { Usage } from '../../schema/run.ts';
 import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { type Decide, RunWriter } from '../engine/run-writer.ts';
-import { type FollowAccess, keyOf, type WriteAccess } from '../engine/scope.ts';
+import { type FollowAccess, keyOf, type ModelAccess, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { endDrafts } from '../session/runs/end-run.ts';
 import { addUsage, forsakenChildren, noUsage, usageTold } from '../session/runs/run-fold.ts';
 import { runNotFound } from './run-not-found.ts';
+
+export type CancelAccess = WriteAccess & FollowAccess & Pick<ModelAccess, 'previews'>;
 
 const usageOf = async (scope: FollowAccess, key: SessionKey): Promise<Usage> => {
   let usage = noUsage;
@@ -18,7 +21,7 @@ const usageOf = async (scope: FollowAccess, key: SessionKey): Promise<Usage> => 
 };
 
 /** Closes the child, so that no input in flight can start it again. */
-const endChild = async (scope: WriteAccess & FollowAccess, key: SessionKey): Promise<Usage> => {
+const endChild = async (scope: CancelAccess, key: SessionKey): Promise<Usage> => {
   await cancelRuns(scope, key, ({ run, queue }) => [...(run ? [run.id] : []), ...queue.map((input) => input.run)]);
   await execute(scope, key, async ({ status }) =>
     status === 'closed' || status === 'archived'
@@ -30,7 +33,7 @@ const endChild = async (scope: WriteAccess & FollowAccess, key: SessionKey): Pro
 
 /** Ends the child sessions whose calls have ended. After a crash, the log still names the children that are left. */
 export const endChildren = async (
-  scope: WriteAccess & FollowAccess,
+  scope: CancelAccess,
   key: SessionKey,
   write: (decide: Decide) => Promise<unknown>,
 ): Promise<void> => {
@@ -46,16 +49,19 @@ export const endChildren = async (
 };
 
 const cancelRuns = async (
-  scope: WriteAccess & FollowAccess,
+  scope: CancelAccess,
   key: SessionKey,
   which: (fold: SessionFold) => readonly RunId[],
 ): Promise<void> => {
   const writer = new RunWriter(scope, key);
   const { actor, clock } = scope;
-  const claimed = await writer.claim((fold) => {
+  await scope.previews.store(key);
+  const claimed = await writer.claim(async (fold) => {
     const runs = which(fold);
-    const end = (run: RunId) => endDrafts(fold, { status: 'cancelled' }, { run, actor, now: clock.now() });
-    return runs.length > 0 ? runs.flatMap(end) : undefined;
+    if (runs.length === 0) return undefined;
+    const partial = await readPartialAnswer(scope, key, fold);
+    const end = (run: RunId) => endDrafts(fold, { status: 'cancelled' }, { run, actor, now: clock.now(), partial });
+    return runs.flatMap(end);
   });
   const write = (decide: Decide) => (claimed ? writer.decide(decide) : writer.claim(decide));
   await endChildren(scope, key, write).catch((error) => {
@@ -67,11 +73,7 @@ const cancelRuns = async (
  * Stops a run immediately. When this returns, the worker is fenced and the log is complete. Without `wanted`, stops
  * the run in progress, if any.
  */
-export const cancelRun = async (
-  scope: WriteAccess & FollowAccess,
-  key: SessionKey,
-  wanted?: RunId,
-): Promise<RunId | undefined> => {
+export const cancelRun = async (scope: CancelAccess, key: SessionKey, wanted?: RunId): Promise<RunId | undefined> => {
   let cancelled: RunId | undefined;
   await cancelRuns(scope, key, ({ run, queue }) => {
     cancelled = wanted ?? run?.id;

@@ -16,6 +16,11 @@ type Kind = AnswerPiece['type'];
 const maxHeard = 4;
 const maxProgress = 100;
 
+const restartReasons = {
+  cancelled: 'the run was cancelled',
+  stopped: 'another worker took the run over',
+} as const;
+
 const kinds: readonly ('reasoning' | 'text')[] = ['reasoning', 'text'];
 
 const textOf = ({ content }: Extract<Message, { role: 'assistant' }>, kind: Kind): string =>
@@ -89,6 +94,10 @@ export class RunParts {
       this.#open = event.payload.message;
       this.#given.clear();
     }
+    if (event.type === 'message.progressed') {
+      const { message, pieces } = event.payload;
+      for (const { type: kind, ...piece } of pieces) this.hear({ type: 'delta', message, kind, ...piece });
+    }
     if (event.type === 'message.appended' && event.payload.message.role === 'assistant') {
       yield* this.#complete(event.payload.message);
     }
@@ -151,8 +160,11 @@ export class RunParts {
       }
       case 'model.failed':
         return this.#open && this.#restart(seq, this.#open, event.payload.message);
-      case 'message.abandoned':
-        return this.#restart(seq, event.payload.message, 'another worker took the run over');
+      case 'message.abandoned': {
+        const { message, why = 'stopped', isRest } = event.payload;
+        if (isRest || why === 'failed') return undefined; // another event before it has this part
+        return this.#restart(seq, message, restartReasons[why]);
+      }
       case 'message.appended':
         return this.#messagePart(seq, event.payload.message);
       case 'tool.called': {

@@ -8,10 +8,10 @@ import { type Message, someParts, UserPart } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { InputPolicy } from '../../schema/run.ts';
 import { execute } from '../engine/execute.ts';
-import type { CallerAccess, FollowAccess, WriteAccess } from '../engine/scope.ts';
+import type { CallerAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { AdmittedRun } from './admitted-run.ts';
-import { cancelRun } from './cancel.ts';
+import { type CancelAccess, cancelRun } from './cancel.ts';
 import { type Run, type RunHandleAccess, runHandle } from './runs.ts';
 
 /** Text, or parts: text and files with their bytes as base64. */
@@ -54,7 +54,7 @@ const contentOf = (input: SendInput) =>
  * Cancels the run in progress, but only while the admitted input still waits. A repeated request must not cancel the
  * input's own run, which may have begun in the meantime.
  */
-const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, admitted: RunId): Promise<void> => {
+const interrupt = async (scope: CancelAccess, key: SessionKey, admitted: RunId): Promise<void> => {
   const { run, queue } = await scope.folds.head(key);
   if (!run || !queue.some((input) => input.run === admitted)) return;
   await cancelRun(scope, key, run.id).catch((error) => {
@@ -64,7 +64,7 @@ const interrupt = async (scope: WriteAccess & FollowAccess, key: SessionKey, adm
 
 /** Stores the input and creates its run in one append, so that every acknowledged input will be executed. */
 export const admitInput = async (
-  scope: WriteAccess & FollowAccess & CallerAccess,
+  scope: CancelAccess & CallerAccess,
   key: SessionKey,
   input: SendInput,
   { idempotencyKey, policy = defaultPolicy, notBefore }: Admission = {},

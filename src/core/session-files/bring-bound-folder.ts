@@ -17,7 +17,7 @@ const outsideWriter = (scope: WriteAccess, key: SessionKey): FilesWriter => {
   const decide: FilesWriter['decide'] = async (decideOn) => {
     const { events } = await writeDecision(scope, key, {
       read: async () => ({ fold: await fold() }),
-      decide: (newest) => ({ drafts: decideOn(newest) ?? [], command: 'commit' }),
+      decide: async (newest) => ({ drafts: (await decideOn(newest)) ?? [], command: 'commit' }),
     });
     return events;
   };

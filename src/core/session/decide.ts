@@ -1,7 +1,7 @@
 import type { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
-import type { Actor, RunId } from '../../schema/ids.ts';
+import { type Actor, type RunId, systemActor } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
 import type { Limits } from '../../schema/run.ts';
@@ -16,6 +16,7 @@ import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './li
 import { isLive } from './live-lineage.ts';
 import { planOf } from './plan-progress.ts';
 import type { Redactor } from './redaction/redact.ts';
+import { abandoned, type PartialAnswer } from './runs/partial-answer.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from './runs/settle-calls.ts';
 
 /** A command on a session. A rewind and a retry carry the fold at the point that they go back to. */
@@ -60,7 +61,13 @@ export type SessionCommand =
   | { readonly type: 'tell'; readonly news: PayloadOf<'child.resumed'> }
   | FilesCommand
   | { readonly type: 'keep'; readonly artifact: PayloadOf<'artifact.kept'> }
-  | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
+  | {
+      readonly type: 'rewind';
+      readonly target: SessionFold;
+      /** What the log has of the answer that was being written at the point. */
+      readonly partial?: PartialAnswer | undefined;
+      readonly reason?: string | undefined;
+    };
 
 const allow = ({ status, run }: SessionFold, command: Command, asked?: string): Command => {
   const isAllowed = lifecycle[status][command] !== undefined && !(run && forbiddenByRun.has(command));
@@ -324,16 +331,25 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       return one({ type: 'session.archived', payload: {}, ...common }, allow(state, 'archive'));
     case 'unarchive':
       return one({ type: 'session.restored', payload: {}, ...common }, allow(state, 'unarchive'));
-    case 'rewind':
-      return decideRewind(state, command.target, actor, command.reason);
+    case 'rewind': {
+      const { drafts, ...rest } = decideRewind(state, command.target, actor, command.reason);
+      return { ...rest, drafts: [...drafts, ...cutAnswer(command.target, command.partial)] };
+    }
   }
 };
+
+/** An answer that was being written at a point goes no further there. It is charged where it was written. */
+const cutAnswer = ({ turn }: SessionFold, partial: PartialAnswer | undefined): readonly EventDraft[] =>
+  partial
+    ? [abandoned(partial.message, 'stopped', { ...partial, usage: undefined }, { actor: systemActor, turn })]
+    : [];
 
 /** The first events of a fork at `point`. Its parent is the session that owns the event at that point. */
 export const decideFork = (
   point: SessionFold,
   actor: Actor,
   title?: string,
+  partial?: PartialAnswer,
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn, firstWords } = point;
   const payload = {
@@ -348,5 +364,6 @@ export const decideFork = (
     firstWords,
     plan: planOf(point.state),
   };
-  return [{ type: 'session.forked', payload, actor, turn: point.turn }, ...settleOpenCalls(point)];
+  const forked: EventDraft = { type: 'session.forked', payload, actor, turn: point.turn };
+  return [forked, ...settleOpenCalls(point), ...cutAnswer(point, partial)];
 };

@@ -64,6 +64,7 @@ run.waiting        =       =         =         =         =         =
 model.called       =       =         =         =         =         =
 model.completed    =       =         =         =         =         =
 model.failed       =       =         =         =         =         =
+message.progressed =       =         =         =         =         =
 message.abandoned  =       =         =         =         =         =
 approval.requested =       =         =         =         =         =
 approval.settled   =       =         =         =         =         =

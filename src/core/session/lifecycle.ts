@@ -225,6 +225,7 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'model.called': 'same',
   'model.completed': 'same',
   'model.failed': 'same',
+  'message.progressed': 'same',
   'message.abandoned': 'same',
   'approval.requested': 'same',
   'approval.settled': 'same',

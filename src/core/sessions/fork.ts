@@ -6,6 +6,7 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { resolvePoint } from '../engine/points.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
@@ -38,7 +39,8 @@ export const forkSession = async (
   const counted = await scope.folds.countedAt(key, seq);
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
-  const drafts = decideFork(point, scope.actor, title);
+  const partial = await readPartialAnswer(scope, key, point);
+  const drafts = decideFork(point, scope.actor, title, partial);
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },

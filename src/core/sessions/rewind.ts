@@ -6,6 +6,7 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 
@@ -29,7 +30,8 @@ export const rewindSession = async (scope: WriteAccess, key: SessionKey, options
   const { to, reason } = parseInput('the rewind', Options, options);
   const written = await execute(scope, key, async (head) => {
     const seq = await resolvePoint(scope.store, key, head, to);
-    return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
+    const target = await scope.folds.at(key, seq);
+    return { type: 'rewind', target, partial: await readPartialAnswer(scope, key, target), reason };
   });
   return { cancelled: cancelledBy(written) };
 };

@@ -1,7 +1,7 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
 import { type ContextParts, readContextParts } from '../context/context.ts';
-import { messagesOf } from '../context/transcript.ts';
+import { brokenEntry, messagesOf } from '../context/transcript.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import { assembleContext, type Context } from '../session/context/context.ts';
@@ -31,13 +31,14 @@ interface Known {
   seq: number;
 }
 
-const entryOf = ({ seq, turn, payload }: SessionEvent<'message.appended'>): ContextEntry => ({
-  seq,
-  turn,
-  message: payload.message,
-});
+const entryOf = (event: SessionEvent): ContextEntry | undefined => {
+  const { seq, turn } = event;
+  if (event.type === 'message.appended') return { seq, turn, message: event.payload.message };
+  return event.type === 'message.abandoned' ? brokenEntry(event) : undefined;
+};
 
-const isAnswer = ({ message }: Pick<ContextEntry, 'message'>): boolean => message.role === 'assistant';
+const isAnswer = ({ message, brokenOff }: Pick<ContextEntry, 'message' | 'brokenOff'>): boolean =>
+  message.role === 'assistant' && !brokenOff;
 const textOf = ({ content }: Message): string =>
   content.flatMap((part) => (part.type === 'text' ? part.text : [])).join('');
 
@@ -106,7 +107,7 @@ export class Conversation {
       this.#known = undefined;
       return;
     }
-    for (const event of events) if (event.type === 'message.appended') known.entries.push(entryOf(event));
+    known.entries.push(...events.map(entryOf).filter((entry) => entry !== undefined));
     known.seq = events.at(-1)!.seq;
   }
 }

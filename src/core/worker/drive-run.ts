@@ -1,6 +1,7 @@
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import type { Model } from '../ports/model.ts';
 import { endChildren } from '../runs/cancel.ts';
 import { endDrafts, type RunEnd } from '../session/runs/end-run.ts';
@@ -15,9 +16,10 @@ import { inRunSpan } from './run-spans.ts';
 const by = (run: RunContext) => ({ actor: agentActor(run), turn: 'current' as const, run: run.run });
 
 const end = async (run: RunContext, payload: RunEnd): Promise<RunEnd> => {
-  await run.writer.decide((fold) =>
-    endDrafts(fold, payload, { run: run.run, actor: agentActor(run), now: run.scope.clock.now() }),
-  );
+  await run.writer.decide(async (fold) => {
+    const partial = await readPartialAnswer(run.scope, run.writer.key, fold);
+    return endDrafts(fold, payload, { run: run.run, actor: agentActor(run), now: run.scope.clock.now(), partial });
+  });
   return payload;
 };
 

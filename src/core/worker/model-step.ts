@@ -2,13 +2,14 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { backoffMs } from '../../concurrency/backoff.ts';
 import { isPerdureError } from '../../schema/error.ts';
-import type { EventDraft } from '../../schema/event.ts';
+import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { AssistantPart } from '../../schema/message.ts';
 import type { ModelFailureKind } from '../../schema/run.ts';
 import type { RunFailure, RunFailureCode } from '../../schema/run-failure-catalog.ts';
 import { compactSession } from '../context/compact.ts';
 import { ShownText } from '../engine/previews.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import {
   type Finish,
   type Model,
@@ -24,6 +25,8 @@ import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
 import { redactAs } from '../session/redaction/redact-draft.ts';
 import { budgetProblem, type Reserve } from '../session/runs/budget.ts';
+import { abandoned } from '../session/runs/partial-answer.ts';
+import { AnswerProgress } from './answer-progress.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
 import { agentActor, type RunContext } from './run-context.ts';
@@ -185,12 +188,15 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const call = called(run, model, fold, context);
   const reserve = reserveFor(model, context, settings.maxOutputTokens);
   if (budgetProblem(fold, reserve, scope.clock.now())) return waitForBudget(run, reserve);
-  await writer.record(call);
+  const [calledEvent] = await writer.record(call);
   const startedAt = scope.clock.elapsed();
   const { message } = call.payload;
-  const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) =>
-    preview({ type: 'delta', message, kind, text }),
-  );
+  const progress = new AnswerProgress(run, model, calledEvent as SessionEvent<'model.called'>, redactor);
+  using _ = scope.previews.storeBy(writer.key, () => progress.flush());
+  const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) => {
+    preview({ type: 'delta', message, kind, text });
+    progress.show(kind, text);
+  });
   let given: ModelAnswer;
   try {
     const request = {
@@ -206,15 +212,17 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     };
     const ask = () => untilAborted(model.answer(request, show), signal);
     given = await inChatSpan(run, model, ask, (error) => failureOf(error).failure);
+    shown.end();
+    signal.throwIfAborted();
   } catch (error) {
+    // The text that `shown` holds back is dropped, because it may be the beginning of a secret.
     scope.previews.over(writer.key);
+    await progress.breakOff();
     signal.throwIfAborted();
     if (isPerdureError(error)) throw error;
     return failed(run, model, call, failureOf(error));
-  } finally {
-    shown.end();
   }
-  signal.throwIfAborted();
+  progress.end();
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
   const answer = { ...given, parts };
   return keepAnswer(run, answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt)), answer);
@@ -286,7 +294,11 @@ const failed = async (
   const rest: EventDraft[] = waits
     ? [{ type: 'run.waiting', payload: { for: 'model', reason, until }, ...common }]
     : [];
-  await run.writer.record(failedDraft, ...rest);
+  const partial = await readPartialAnswer(run.scope, run.writer.key, fold);
+  const broken = partial
+    ? [abandoned(partial.message, 'failed', { ...partial, usage: failure.usage ? undefined : partial.usage }, common)]
+    : [];
+  await run.writer.record(failedDraft, ...broken, ...rest);
   if (waits) return { ended: 'waits' };
   if (retryInMs === undefined) {
     return { ended: 'failed', error: { code: failureCodes[failure.failure], message: failure.message } };

@@ -7,10 +7,10 @@ import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import { type AgentAccess, type FollowAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
+import { type AgentAccess, type FollowAccess, keyOf, type LogAccess } from '../engine/scope.ts';
 import { placeOf } from '../files/disk/place.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { cancelRun } from '../runs/cancel.ts';
+import { type CancelAccess, cancelRun } from '../runs/cancel.ts';
 import { handOver } from '../runs/handoff.ts';
 import { admitInput } from '../runs/send.ts';
 import { type Agent, agentName, isAgent } from '../session/agent.ts';
@@ -148,7 +148,7 @@ const play = async (
 };
 
 /** Closes and archives the fork, so that no worker continues the fork, but it can still be inspected. */
-const putAway = async (scope: WriteAccess & FollowAccess, fork: SessionKey): Promise<void> => {
+const putAway = async (scope: CancelAccess, fork: SessionKey): Promise<void> => {
   await cancelRun(scope, fork);
   await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'the replay is over' });
   await execute(scope, fork, { type: 'archive' });

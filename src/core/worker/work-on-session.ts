@@ -2,6 +2,7 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { type SessionId, systemActor } from '../../schema/ids.ts';
 import type { Written } from '../engine/preview.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import type { FollowAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
@@ -13,6 +14,7 @@ import { asJson } from '../session/events/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { beginDrafts, type RunWorkedBy, workedBy } from '../session/runs/begin-run.ts';
 import { endDrafts } from '../session/runs/end-run.ts';
+import { abandoned, type PartialAnswer } from '../session/runs/partial-answer.ts';
 import { type WorkFor, workFor } from '../session/runs/work-for.ts';
 import { RunFiles } from '../session-files/run-files.ts';
 import { Conversation } from './conversation.ts';
@@ -50,7 +52,13 @@ export type Left =
   | { readonly doneTo: number; readonly inMs: number | undefined; readonly hasFiles: boolean }
   | { readonly doneTo?: undefined; readonly lacksAgent?: boolean };
 
-const claimDrafts = (fold: SessionFold, work: WorkFor, by: RunWorkedBy): readonly EventDraft[] | undefined => {
+interface Claim {
+  readonly by: RunWorkedBy;
+  /** What an earlier worker had shown of an answer that it did not complete. */
+  readonly partial: PartialAnswer | undefined;
+}
+
+const claimDrafts = (fold: SessionFold, work: WorkFor, { by, partial }: Claim): readonly EventDraft[] | undefined => {
   if (work.do === 'nothing' || work.do === 'end-children') return undefined;
   if (work.do === 'begin') return beginDrafts(fold, work.input, by);
   const { run } = work;
@@ -59,7 +67,7 @@ const claimDrafts = (fold: SessionFold, work: WorkFor, by: RunWorkedBy): readonl
     work.do === 'resume'
       ? { type: 'run.resumed', payload: workedBy(fold, by), ...common }
       : { type: 'run.started', payload: { attempt: run.attempt + 1, ...workedBy(fold, by) }, ...common },
-    ...(run.asked ? [{ type: 'message.abandoned', payload: { message: run.asked.message }, ...common } as const] : []),
+    ...(run.asked ? [abandoned(run.asked.message, 'stopped', partial, common)] : []),
   ];
 };
 
@@ -98,7 +106,10 @@ const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: u
   const message = String(asJson(cause instanceof Error ? cause.message : String(cause)));
   if (code === 'DEFECT') scope.onWarning(cause);
   const by = { run, actor: agentActor({ agent }), now: scope.clock.now() };
-  await writer.decide((fold) => endDrafts(fold, { status: 'failed', error: { code, message } }, by));
+  await writer.decide(async (fold) => {
+    const partial = await readPartialAnswer(scope, writer.key, fold);
+    return endDrafts(fold, { status: 'failed', error: { code, message } }, { ...by, partial });
+  });
 };
 
 /** Aborts the run's tools as soon as another writer raises the epoch. */
@@ -170,10 +181,10 @@ const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Prom
   hold.signal.throwIfAborted();
   const writer = new RunWriter(scope, key);
   let asked: Asked | undefined;
-  const claimed = await writer.claim((fold) => {
+  const claimed = await writer.claim(async (fold) => {
     const work = workFor(fold, scope.clock.now());
     asked = askedBy(work);
-    return claimDrafts(fold, work, hold.by);
+    return claimDrafts(fold, work, { by: hold.by, partial: await readPartialAnswer(scope, key, fold) });
   }, head);
   if (!claimed || !asked) return 'on';
   await notifyCaller(scope, seen);

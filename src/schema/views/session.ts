@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { eventDefinitions } from '../event.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
-import { Message, ResultSource, toolOutcomes } from '../message.ts';
+import { brokenOffReasons, Message, ResultSource, toolOutcomes } from '../message.ts';
 import { Limits, Usage, waitReasons } from '../run.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
@@ -27,6 +27,8 @@ export const TranscriptView = z.strictObject({
       actor: Actor,
       run: RunId.optional(),
       message: Message,
+      brokenOff: z.enum(brokenOffReasons).optional(),
+      omittedChars: z.int().positive().optional(),
     }),
   ),
 });

@@ -9,7 +9,7 @@ const noteChars = 120;
 const textOf = ({ output }: ToolResultPart): string => (typeof output === 'string' ? output : JSON.stringify(output));
 
 /** The beginning and the end of a text, together at most `maxChars` long. */
-const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
+export const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
   const chars = Math.max(0, Math.floor(maxChars));
   const tailChars = Math.floor(chars / 3);
   const tail = tailChars > 0 ? text.slice(-tailChars).replace(/^[\uDC00-\uDFFF]/, '') : '';

@@ -38,7 +38,7 @@ const turnLine = (turn: number, entries: readonly ContextEntry[]): string => {
     `Turn ${turn}:`,
     asked && `asked "${firstLine(asked.message, 160)}"`,
     used.length > 0 && `used ${used.join(', ')}`,
-    answered && `answered "${firstLine(answered.message, 160)}"`,
+    answered && `${answered.brokenOff ? 'began to answer' : 'answered'} "${firstLine(answered.message, 160)}"`,
   ]
     .filter(Boolean)
     .join(' ');

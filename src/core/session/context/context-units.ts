@@ -1,5 +1,6 @@
 import { type MediaKind, mediaKindOf } from '../../../schema/media-kind.ts';
-import type { FilePart, Message, ToolCallPart, ToolResultPart } from '../../../schema/message.ts';
+import type { BrokenOff, FilePart, Message, ToolCallPart, ToolResultPart } from '../../../schema/message.ts';
+import { toldBrokenOff } from './broken-off.ts';
 import { shownChars } from './shown-chars.ts';
 
 /** A message of the live lineage, with its turn. */
@@ -7,6 +8,8 @@ export interface ContextEntry {
   readonly seq: number;
   readonly turn: number;
   readonly message: Message;
+  /** Why the answer broke off. Absent if the message is complete. */
+  readonly brokenOff?: BrokenOff | undefined;
 }
 
 /** The assumed number of characters per token. A rough estimate that needs no tokenizer. */
@@ -91,11 +94,12 @@ export const pairCalls = (entries: readonly ContextEntry[]): readonly Unit[] => 
       else results.set(part.callId, [{ part, id: message.id, index }]);
     }
   });
-  return entries.flatMap(({ seq, turn, message }, index): Unit[] => {
+  return entries.flatMap(({ seq, turn, message, brokenOff }, index): Unit[] => {
     if (message.role === 'tool') return [];
     const unit = (messages: readonly Message[]): Unit[] => [
       { seq, turn, messages, tokens: messages.reduce((sum, each) => sum + estimateTokens(each), 0) },
     ];
+    if (brokenOff) return unit(toldBrokenOff(message, brokenOff, turn));
     const calls = message.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : [];
     if (calls.length === 0) return unit([message]);
     const answers = calls.map((call) => {

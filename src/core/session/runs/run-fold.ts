@@ -19,6 +19,18 @@ export type QueuedInput = PayloadOf<'input.admitted'> & {
   readonly lacksAgent?: true;
 };
 
+/** A model request that has no answer yet. */
+export interface AskedModel {
+  /** The id reserved for the answer. */
+  readonly message: MessageId;
+  /** The tokens reserved for the request and its answer. */
+  readonly tokens: number;
+  /** The seq of `model.called`. */
+  readonly seq: number;
+  /** Whether the log has pieces of the answer. The pieces stay in the log, so that the fold does not grow with them. */
+  readonly hasPieces?: true;
+}
+
 /** The run that has begun and not ended. A session has one at most. */
 export interface ActiveRun {
   readonly id: RunId;
@@ -43,8 +55,8 @@ export interface ActiveRun {
   readonly overflowed: boolean;
   /** How often the model was asked to correct an output that does not fit the schema. */
   readonly repairs: number;
-  /** The message id of the pending model request, and the tokens reserved for it. */
-  readonly asked?: { readonly message: MessageId; readonly tokens: number } | undefined;
+  /** The pending model request. */
+  readonly asked?: AskedModel | undefined;
   /** When the run last started or resumed. The time from then until the next wait is counted as active time. */
   readonly activeSince?: number | undefined;
 }
@@ -140,6 +152,7 @@ export const usageTold = (event: SessionEvent): Usage => {
     case 'model.completed':
     case 'model.failed':
     case 'child.ended':
+    case 'message.abandoned':
       return event.payload.usage ?? noUsage;
     default:
       return noUsage;
@@ -236,6 +249,21 @@ const fail = (before: RunFold, { failure, usage }: PayloadOf<'model.failed'>): R
     asked: undefined,
   }));
   return usage ? { ...failed, spent: spend(before, usage) } : failed;
+};
+
+const progress = (before: RunFold, { message }: PayloadOf<'message.progressed'>): RunFold => {
+  const asked = before.run?.asked;
+  if (asked?.message !== message || asked.hasPieces) return before;
+  return onRun(before, (run) => ({ ...run, asked: { ...asked, hasPieces: true } }));
+};
+
+const breakOff = (before: RunFold, { message, usage, isRest }: PayloadOf<'message.abandoned'>): RunFold => {
+  const isAsked = before.run?.asked?.message === message;
+  const broken = isAsked ? onRun(before, (run) => ({ ...run, asked: undefined })) : before;
+  if (!usage) return broken;
+  const spent = spend(before, usage);
+  const isCounted = isRest && usage.inputTokens === 0; // the request was counted with the beginning of the answer
+  return { ...broken, spent: isCounted ? { ...spent, unpriced: before.spent.unpriced } : spent };
 };
 
 const withChild = (before: RunFold, callId: string, waiting: ChildWait | undefined): RunFold => {
@@ -340,8 +368,12 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'model.called':
       return onRun(before, (run) => ({
         ...run,
-        asked: { message: event.payload.message, tokens: event.payload.reservedTokens },
+        asked: { message: event.payload.message, tokens: event.payload.reservedTokens, seq: event.seq },
       }));
+    case 'message.progressed':
+      return progress(before, event.payload);
+    case 'message.abandoned':
+      return breakOff(before, event.payload);
     case 'model.completed':
       return complete(before, event.payload);
     case 'model.failed':
