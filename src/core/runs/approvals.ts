@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { ShownHandoff } from '../../schema/handoff.ts';
 import { approvalKey } from '../../schema/idempotency-key.ts';
 import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
@@ -17,9 +18,16 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
   readonly session: SessionId;
 }
 
+/** A session that a person holds. */
+export interface PendingHandoff extends ShownHandoff {
+  readonly session: SessionId;
+}
+
 export interface Approvals {
   /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
+  /** The sessions of the workspace that people hold, with who handed them over, to whom, and why. */
+  handoffs(): Promise<readonly PendingHandoff[]>;
   /** Approves the call. Returns the session that requested the approval, like `deny`. */
   approve(id: string): Promise<SessionId>;
   /** Denies the call. The model receives the reason. */
@@ -58,6 +66,13 @@ async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApprov
     for (const { settled, ...approval } of await approvalsIn(scope, session)) {
       if (!settled) yield { session, ...approval };
     }
+  }
+}
+
+/** Yields the sessions that people hold. Reads summaries alone. */
+async function* pendingHandoffs(scope: LogAccess): AsyncGenerator<PendingHandoff> {
+  for await (const { id: session, holder, handoff } of sessionsOf(scope, ['open', 'active', 'pausing', 'paused'])) {
+    if (holder === 'human' && handoff) yield { session, ...handoff };
   }
 }
 
@@ -100,6 +115,7 @@ export const approvalsOf = (scope: AnswerAccess): Approvals => {
   };
   return {
     list: () => Array.fromAsync(pendingApprovals(scope)),
+    handoffs: () => Array.fromAsync(pendingHandoffs(scope)),
     approve: (id) => answer(id, { answer: 'approved' }),
     deny: (id, reason) => answer(id, { answer: 'denied', reason }),
   };

@@ -11,6 +11,7 @@ import { eventDamaged } from './events/event-codec.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
+import { foldHandoff, type HandoffFold } from './runs/handoff-fold.ts';
 import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
 import { isTurnInput, provenanceOf } from './state/provenance.ts';
 import { tryDelta, valueAt } from './state/state-change.ts';
@@ -20,13 +21,13 @@ import { entriesTouched } from './state/touched-paths.ts';
  * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
  * ignored and rebuilt.
  */
-export const foldVersion = 16;
+export const foldVersion = 17;
 
 /**
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
  * length of the log.
  */
-export interface SessionFold extends RunFold, FilesFold {
+export interface SessionFold extends RunFold, FilesFold, HandoffFold {
   readonly session: SessionId;
   readonly seq: number;
   /** The hash of the event at `seq`. It detects that a store lost its newest events and reused their numbers. */
@@ -221,6 +222,12 @@ export const sound = (state: SessionFold): SessionFold => {
 /** Applies one event. Only a rewind needs `target`, the fold at the point that it goes back to. */
 export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
   const base = before ?? blank(event);
+  const after = foldOne(base, event, target);
+  const handoff = foldHandoff(base, event, after.state);
+  return handoff === after.handoff ? after : { ...after, handoff };
+};
+
+const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | undefined): SessionFold => {
   const runs = foldRuns(base, event);
   const moved: SessionFold = {
     ...base,

@@ -1,7 +1,9 @@
 import type { Description } from '../../schema/description.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
+import { shownReasonChars } from '../../schema/handoff.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
+import { shorten } from './context/clip.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 
@@ -13,6 +15,24 @@ const described = (summary: SessionSummary, { title, metadata, priority }: Descr
 });
 
 const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;
+
+const handed = (
+  { handoff: _, ...summary }: SessionSummary,
+  { actor: by, at }: StoredEvent,
+  { to, member, role, reason }: PayloadOf<'session.handed'>,
+): SessionSummary => ({
+  ...summary,
+  holder: to,
+  ...(to === 'human' && {
+    handoff: {
+      by,
+      at,
+      ...(member !== undefined && { member }),
+      ...(role !== undefined && { role }),
+      ...(reason !== undefined && { reason: shorten(reason, shownReasonChars) }),
+    },
+  }),
+});
 
 const rewound = (
   { agent: current, ...summary }: SessionSummary,
@@ -51,7 +71,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
   if (type === 'run.waiting' || type === 'child.waiting') return { ...after, waiting: decodePayload(event, type).for };
   if (type && endsWait.has(type)) return notWaiting(after);
-  if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
+  if (type === 'session.handed') return handed(after, event, decodePayload(event, type));
   if (type === 'session.rewound') return rewound(after, decodePayload(event, type));
   if (type === 'agent.bound') return { ...after, agent: decodePayload(event, type).agent };
   if (type === 'session.described') return described(after, decodePayload(event, type));
