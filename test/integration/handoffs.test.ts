@@ -4,10 +4,20 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Model } from '../../src/core/ports/model.ts';
-import { type AgentDefinition, defineAgent, defineTool, type MemberRole, type Session } from '../../src/index.ts';
+import {
+  type AgentDefinition,
+  defineAgent,
+  defineTool,
+  type MemberRole,
+  openRuntime,
+  type Session,
+} from '../../src/index.ts';
 import type { Json } from '../../src/schema/json.ts';
+import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
+import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { askTool, handOffTool, readTool } from '../../src/tools/index.ts';
 import { askedModel, textOf } from '../support/runs/asked-model.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 import { runtimePlace } from '../support/stores/runtime-places.ts';
 import { storeKinds } from '../support/stores/stores.ts';
 
@@ -254,7 +264,7 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
     expect(report.text).toMatch(/\(\d+ more characters of this report are left out\)$/);
   });
 
-  test('[HAND11] handoffs are listed from summaries, without a read of a log', async () => {
+  test('[HAND11] a handoff is listed with who made it, to whom and why', async () => {
     const { session, ann, place, as } = await start(askedModel().model);
     await session.handoff({ to: { role: 'approver' }, reason: `Look ${'x'.repeat(500)}` });
     const fresh = await place.open();
@@ -271,4 +281,19 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
       .then((each) => each.handoff({ to: 'agent' }));
     expect(await viewer.approvals.handoffs()).toEqual([]);
   });
+});
+
+test('[HAND11] handoffs are listed from summaries, without a read of any log', async () => {
+  const database = newMemoryDatabase();
+  const agent = defineAgent({ name: 'desk', model: askedModel().model });
+  const runtime = await openRuntime({ store: openMemoryStore(database), agents: [agent], worker: false });
+  undo.push(() => runtime.close());
+  const session = await runtime.sessions.open({ agent });
+  await session.handoff({ to: { member: 'bob' } });
+  const refuse = () => Promise.reject(new Error('a log was read'));
+  const store = overrideStore(openMemoryStore(database), { read: refuse, snapshot: refuse });
+  const reader = await openRuntime({ store, worker: false });
+  undo.push(() => reader.close());
+  expect(await reader.approvals.handoffs()).toMatchObject([{ session: session.id, member: 'bob' }]);
+  expect((await reader.sessions.list()).sessions).toMatchObject([{ holder: 'human', handoff: { member: 'bob' } }]);
 });
