@@ -16,6 +16,7 @@ export const approvalsAfar = (transport: Transport): Approvals => {
   };
   return {
     list: async () => (await transport.json<Listed<'approvals', Approvals['list']>>('/v1/approvals')).approvals,
+    handoffs: async () => (await transport.json<Listed<'handoffs', Approvals['handoffs']>>('/v1/approvals')).handoffs,
     approve: (id, options = {}) => settle(path`/v1/approvals/${id}/approve`, options),
     deny: (id, options = {}) => settle(path`/v1/approvals/${id}/deny`, options),
   };

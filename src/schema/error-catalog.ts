@@ -117,6 +117,13 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
       'The approval says who may answer, by role or as somebody other than the one who asked for the run, and you may not.',
     remedy: 'Ask somebody who may: the message says who.',
   },
+  SESSION_HELD: {
+    cause:
+      'The session was handed to a member or a role, and you are neither: only the holder or an admin may append, answer questions, change state or files, rewind, close, or hand it back.',
+    remedy:
+      'Ask the holder or an admin: the message and `perdure show SESSION` name the holder. You may still read, send inputs, fork, pause and cancel.',
+    details: '`holder` is who holds it, such as `member:ann` or `role:approver`.',
+  },
   TOOL_INVALID: {
     cause: 'The definition of a tool or of an MCP server cannot be used, or a package that it needs is not installed.',
     remedy: 'Fix the definition or install the package, as the message says.',

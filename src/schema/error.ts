@@ -20,6 +20,7 @@ export const errorCodes = [
   'APPROVAL_NOT_FOUND',
   'APPROVAL_SETTLED',
   'APPROVAL_FORBIDDEN',
+  'SESSION_HELD',
   'TOOL_INVALID',
   'CONFLICT',
   'FENCED',

@@ -156,7 +156,12 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       'A message joins the transcript. A message with the result of an earlier call is a decision, because the call must still be open.',
     kind: 'fact',
     writer: 'either',
-    fields: { message: 'The message, with its parts verbatim.', retries },
+    fields: {
+      message: 'The message, with its parts verbatim.',
+      retries,
+      handoff:
+        'Set on the report to the model of what people did while they held the session: the seq of the `session.handed` that began it.',
+    },
     example: { message: { id: message, role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }] } },
   },
   'agent.bound': {
@@ -594,7 +599,13 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'A handoff: from here on a person holds the session, or its agent holds it again. It raises the epoch.',
     kind: 'decision',
     writer: 'run',
-    fields: { to: 'The new holder.', reason },
-    example: { to: 'human', reason: 'I do this part by hand' },
+    fields: {
+      to: 'The new holder.',
+      member: 'The member who may act as the holder.',
+      role: 'The least role of the members who may act as the holder.',
+      reason,
+      callId: 'The call by which the agent handed the session over.',
+    },
+    example: { to: 'human', role: 'approver', reason: 'The refund is above the limit', callId: 'call_1' },
   },
 };

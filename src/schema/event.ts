@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { bounded, listOf } from './bounded.ts';
 import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
-import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
+import { HolderRole } from './handoff.ts';
+import { Actor, ApprovalId, MemberId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
 import { BrokenContent, brokenOffReasons, Message, ResultSource, ToolOutcome } from './message.ts';
@@ -132,6 +133,8 @@ export const eventDefinitions = {
         message: Message,
         /** The turn that this message retries. */
         retries: z.int().positive().optional(),
+        /** Set on the report to the model about a handoff: the seq of the `session.handed` that began it. */
+        handoff: Seq.optional(),
       }),
     ),
     isPlain: isPlainAppended,
@@ -384,7 +387,17 @@ export const eventDefinitions = {
     z.strictObject({ name: ArtifactName, mediaType: Text.max(200), size: Count, blob: Hash, path: Text.optional() }),
   ),
   'budget.set': event(z.strictObject({ limits: Limits, reason: Reason })),
-  'session.handed': event(z.strictObject({ to: z.enum(['agent', 'human']), reason: Reason })),
+  'session.handed': event(
+    z.strictObject({
+      to: z.enum(['agent', 'human']),
+      /** The member, or the least role of the members, who may act as the holder. Without both, any person may. */
+      member: MemberId.optional(),
+      role: HolderRole.optional(),
+      reason: Reason,
+      /** The call by which the agent handed the session over. It gets its result when the session is handed back. */
+      callId: Text.max(200).optional(),
+    }),
+  ),
 } satisfies Record<string, EventDefinition>;
 
 type Definitions = typeof eventDefinitions;

@@ -2,6 +2,7 @@
 export type RecordKind =
   | 'workspace'
   | 'member'
+  | 'removed-member'
   | 'key'
   | 'secret'
   | 'data-key'

@@ -54,6 +54,12 @@ export const runFailureCatalog = {
     remedy:
       "Send another input, such as `go on`, for as many steps again; raise `maxSteps` in the agent's `policies` if it needs more.",
   },
+  MEMBER_NOT_ALLOWED: {
+    cause:
+      'The member who sent the input was removed from the workspace, or no longer has a role that may run an agent. The role is read again whenever a worker takes the run.',
+    remedy:
+      'Another member can send the input again. If it was a mistake, an admin adds the member with `perdure members add`, or raises their role with `perdure members set`.',
+  },
   DEFECT: {
     cause:
       'Something happened that Perdure did not expect. The process that worked on the run got the error as a warning.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Description } from './description.ts';
+import { ShownHandoff } from './handoff.ts';
 import { RunId, SessionId } from './ids.ts';
 import { Text } from './json.ts';
 import { Holder, Status } from './lifecycle.ts';
@@ -12,6 +13,7 @@ export const SessionSummary = z.strictObject({
   agent: z.strictObject({ name: Text, version: z.int() }).optional(),
   status: Status,
   holder: Holder,
+  handoff: ShownHandoff.optional(),
   parent: SessionId.optional(),
   forkedAt: z.int().optional(),
   calledBy: Caller.optional(),

@@ -1,9 +1,19 @@
 import { z } from 'zod';
-import { ApprovalId, RunId, SessionId, WebhookId, WorkspaceId } from './ids.ts';
+import { HolderRole } from './handoff.ts';
+import { ApprovalId, MemberId, RunId, SessionId, WebhookId, WorkspaceId } from './ids.ts';
 import { Text } from './json.ts';
+import { Holder } from './lifecycle.ts';
 
 /** The event types that a webhook can subscribe to. */
-export const webhookEvents = ['run.ended', 'approval.requested', 'session.changed'] as const;
+export const webhookEvents = [
+  'run.ended',
+  'run.failed',
+  'approval.requested',
+  'question.asked',
+  'budget.waiting',
+  'session.handed',
+  'session.changed',
+] as const;
 export const WebhookEvent = z.enum(webhookEvents);
 export type WebhookEvent = z.infer<typeof WebhookEvent>;
 
@@ -31,6 +41,14 @@ export const WebhookMessage = z.strictObject({
     run: RunId.optional(),
     approval: ApprovalId.optional(),
     status: Text.max(50).optional(),
+    /** For `run.failed`: why, as a code of the catalogue. */
+    code: Text.max(100).optional(),
+    /** For `question.asked`: the call to answer. Absent if its id is not a plain id. */
+    call: Text.max(100).optional(),
+    /** For `session.handed`: the new holder, and the member or the role that it is limited to. */
+    holder: Holder.optional(),
+    member: MemberId.optional(),
+    role: HolderRole.optional(),
     /** The seq of the event. For `session.changed`, the head of the session. */
     seq: z.int().positive().optional(),
   }),

@@ -1,6 +1,14 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { type JsonSchema, jsonSchemaOf } from '../core/ports/json-schema.ts';
-import type { ApprovalRule, Effects, LedgerDraft, Reconciled, Tool, ToolContext } from '../core/ports/tool.ts';
+import type {
+  ApprovalRule,
+  Effects,
+  LedgerDraft,
+  Reconciled,
+  Tool,
+  ToolContext,
+  ToolHandoff,
+} from '../core/ports/tool.ts';
 import { PerdureError } from '../schema/error.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import type { Json } from '../schema/json.ts';
@@ -104,6 +112,11 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretN
     readonly text: string;
     readonly options?: readonly string[];
   };
+  /**
+   * Makes the call a handoff to a person: the run waits until the session is handed back, `execute` never runs, and the
+   * output is a report of what people did meanwhile.
+   */
+  handoff?(input: StandardSchemaV1.InferOutput<Schema>): ToolHandoff;
 }
 
 const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
@@ -124,6 +137,7 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   decisions: true,
   change: true,
   question: true,
+  handoff: true,
 };
 
 /** The defaults of a tool definition. */
@@ -198,7 +212,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
   return {
     ...(definition as unknown as Pick<
       Tool,
-      'execute' | 'reconcile' | 'summarize' | 'files' | 'decisions' | 'change' | 'question'
+      'execute' | 'reconcile' | 'summarize' | 'files' | 'decisions' | 'change' | 'question' | 'handoff'
     >),
     name,
     description: definition.description ?? '',

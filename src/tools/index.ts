@@ -7,6 +7,7 @@ import { searchTool } from './files/search-tool.ts';
 import { writeTool } from './files/write-tool.ts';
 import { askTool } from './session/ask-tool.ts';
 import { decideTool } from './session/decide-tool.ts';
+import { handOffTool } from './session/hand-off-tool.ts';
 import { planTool } from './session/plan-tool.ts';
 import { recallTool } from './session/recall-tool.ts';
 import { rememberTool } from './session/remember-tool.ts';
@@ -20,6 +21,7 @@ export {
   askTool,
   decideTool,
   editTool,
+  handOffTool,
   keepTool,
   listTool,
   planTool,
@@ -45,4 +47,5 @@ export const builtInTools: readonly Tool[] = [
   planTool,
   recallTool,
   askTool,
+  handOffTool,
 ];

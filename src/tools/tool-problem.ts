@@ -62,6 +62,7 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
   decisions: functionIfAny,
   change: functionIfAny,
   question: functionIfAny,
+  handoff: functionIfAny,
 };
 
 /**

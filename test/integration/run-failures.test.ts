@@ -49,7 +49,7 @@ const breaking: Model = {
   },
 };
 
-const agents: Readonly<Record<RunFailureCode, Parameters<typeof startRuns>[0]>> = {
+const agents: Readonly<Record<Exclude<RunFailureCode, 'MEMBER_NOT_ALLOWED'>, Parameters<typeof startRuns>[0]>> = {
   MODEL_OVERFLOW: failing('overflow'),
   MODEL_RATE_LIMIT: failing('rate-limit'),
   MODEL_UNAVAILABLE: failing('unavailable'),
@@ -63,7 +63,10 @@ const agents: Readonly<Record<RunFailureCode, Parameters<typeof startRuns>[0]>> 
   DEFECT: { model: breaking },
 };
 
-test.each(Object.keys(runFailureCatalog) as RunFailureCode[])('[RUN21] a run can end with %s', async (code) => {
+/** `MEMBER_NOT_ALLOWED` needs a member that is removed: see test/integration/removed-members.test.ts. */
+const codes = (Object.keys(agents) as (keyof typeof agents)[]).filter((code) => code in runFailureCatalog);
+
+test.each(codes)('[RUN21] a run can end with %s', async (code) => {
   const warnings: unknown[] = [];
   const { runtime, session } = await startRuns(agents[code], { onWarning: (problem) => warnings.push(problem) });
   undo.push(() => runtime.close());

@@ -51,6 +51,7 @@ export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   APPROVAL_NOT_FOUND: 'notFound',
   APPROVAL_SETTLED: 'conflict',
   APPROVAL_FORBIDDEN: 'forbidden',
+  SESSION_HELD: 'forbidden',
   CONFLICT: 'conflict',
   FENCED: 'conflict',
   WRITER_FORBIDDEN: 'forbidden',

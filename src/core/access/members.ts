@@ -107,7 +107,10 @@ export const membersOf = ({
         return [writeOf('key', { ...key, revokedAt }, record.version)];
       });
       const removal: RecordWrite = { kind: 'member', id, onVersion: version, body: undefined };
-      return { writes: [removal, ...keys, ...stays], result: undefined };
+      // Tells a removed member from one that the workspace never stored, whose runs a program may vouch for.
+      const earlier = (await records.record(workspace, 'removed-member', id))?.version ?? 0;
+      const removed = writeOf('removed-member', { id, removedAt: revokedAt }, earlier);
+      return { writes: [removal, removed, ...keys, ...stays], result: undefined };
     });
   },
 });

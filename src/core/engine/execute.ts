@@ -2,6 +2,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decide, type SessionCommand } from '../session/decide.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { actOfHolder, refuseUnlessHolder } from '../session/holder.ts';
 import { idempotencyKeyFor } from './idempotency.ts';
 import type { WriteAccess } from './scope.ts';
 import { type SessionWrite, writeDecision } from './session-writer.ts';
@@ -36,13 +37,15 @@ export const execute = (
   source: CommandSource,
   { idempotencyKey, body, epoch }: ExecuteOptions = {},
 ): Promise<readonly SessionEvent[]> => {
-  const { folds, actor, secrets } = scope;
+  const { folds, actor, caller, secrets } = scope;
   const write: SessionWrite = {
     read: async (attempt) =>
       attempt === 0 ? { fold: await folds.recentOutline(key), isRecent: true } : { fold: await folds.outline(key) },
     decide: async (fold) => {
       const command = typeof source === 'function' ? await source(fold) : source;
       if (!command) return undefined;
+      const act = epoch === undefined ? actOfHolder(command) : undefined;
+      if (act) refuseUnlessHolder(fold, caller, act);
       const decision = decide(fold, command, actor, await secrets.redactor());
       return { ...decision, ...('target' in command && { target: command.target }) };
     },

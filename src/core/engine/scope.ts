@@ -66,6 +66,7 @@ export interface FollowAccess extends LogAccess {
 /** Writes logs as one member. */
 export interface WriteAccess extends LogAccess {
   readonly actor: Actor;
+  readonly caller: Caller;
   readonly clock: Timekeeper;
   readonly random: Random;
   readonly secrets: Secrets;

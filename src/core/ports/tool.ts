@@ -93,6 +93,12 @@ type FileChange = State['filesModified'][string]['change'];
 /** Collections of the state that a tool may write, with entries by id. */
 export type LedgerDraft = { -readonly [Part in keyof State]: Record<string, State[Part][string]> };
 
+/** A handoff that a tool requests. Without `to`, any person may act as the holder. */
+export interface ToolHandoff {
+  readonly to?: { readonly member: string } | { readonly role: Exclude<MemberRole, 'viewer'> } | undefined;
+  readonly reason: string;
+}
+
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -122,6 +128,11 @@ export interface Tool {
   parse(input: Json): { readonly value: unknown } | { readonly problem: string };
   /** Set for a tool that asks a person. The run waits for the person's answer, and `execute` is not called. */
   question?(input: never): { readonly text: string; readonly options?: readonly string[] | undefined };
+  /**
+   * Set for a tool that hands the session to a person. The run waits until the session is handed back, `execute` is not
+   * called, and the result reports what people did.
+   */
+  handoff?(input: never): ToolHandoff;
   execute(input: never, context: ToolContext): unknown;
   reconcile?(input: never, context: ToolContext): Promise<Reconciled> | Reconciled;
   readonly trusted: boolean;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { ShownHandoff } from '../../schema/handoff.ts';
 import { approvalKey } from '../../schema/idempotency-key.ts';
 import { ApprovalId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
@@ -20,10 +21,16 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
 const AnswerOptions = z.strictObject({ comment: Text.max(2000).optional() });
 /** What a person says about their answer to an approval. */
 export type AnswerOptions = z.input<typeof AnswerOptions>;
+/** A session that a person holds. */
+export interface PendingHandoff extends ShownHandoff {
+  readonly session: SessionId;
+}
 
 export interface Approvals {
   /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
+  /** The sessions of the workspace that people hold, with who handed them over, to whom, and why. */
+  handoffs(): Promise<readonly PendingHandoff[]>;
   /** Approves the call. Returns the session that requested the approval, like `deny`. The model receives the comment. */
   approve(id: string, options?: AnswerOptions): Promise<SessionId>;
   /** Denies the call. The model receives the comment. */
@@ -62,6 +69,13 @@ async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApprov
     for (const { settled, ...approval } of await approvalsIn(scope, session)) {
       if (!settled) yield { session, ...approval };
     }
+  }
+}
+
+/** Yields the sessions that people hold. Reads summaries alone. */
+async function* pendingHandoffs(scope: LogAccess): AsyncGenerator<PendingHandoff> {
+  for await (const { id: session, holder, handoff } of sessionsOf(scope, ['open', 'active', 'pausing', 'paused'])) {
+    if (holder === 'human' && handoff) yield { session, ...handoff };
   }
 }
 
@@ -104,6 +118,7 @@ export const approvalsOf = (scope: AnswerAccess): Approvals => {
   };
   return {
     list: () => Array.fromAsync(pendingApprovals(scope)),
+    handoffs: () => Array.fromAsync(pendingHandoffs(scope)),
     approve: (id, options) => settle(id, 'approved', options),
     deny: (id, options) => settle(id, 'denied', options),
   };

@@ -130,7 +130,12 @@ export const permissions = {
   },
   artifacts: { keep: changeFile, list: readFile, read: readFile },
   agents: { list: direct('viewer', 'agents'), get: { role: 'viewer', isDirect: true } },
-  approvals: { list: take('viewer', 'approvals'), approve: settle, deny: settle },
+  approvals: {
+    list: take('viewer', 'approvals'),
+    handoffs: take('viewer', 'approvals'),
+    approve: settle,
+    deny: settle,
+  },
   members: {
     me: { role: 'viewer' },
     list: manageMembers,

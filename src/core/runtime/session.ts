@@ -29,7 +29,7 @@ import type { CallRecord } from '../ports/store.ts';
 import { type AnswerOptions, answerApproval } from '../runs/approvals.ts';
 import { cancelRun } from '../runs/cancel.ts';
 import { findRun } from '../runs/find-run.ts';
-import { handOver } from '../runs/handoff.ts';
+import { type HandoffOptions, handOver } from '../runs/handoff.ts';
 import { limitSession } from '../runs/limit.ts';
 import { type PauseOptions, pauseSession, resumeSession } from '../runs/pause.ts';
 import { type Retry, retryTurn } from '../runs/retry.ts';
@@ -145,8 +145,12 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   approve(approval: string, options?: AnswerOptions): Promise<void>;
   /** Denies a waiting call. The model receives the comment. */
   deny(approval: string, options?: AnswerOptions): Promise<void>;
-  /** Hands the session to a person, or back to the agent. */
-  handoff(options: { readonly to: 'human' | 'agent'; readonly reason?: string | undefined }): Promise<void>;
+  /**
+   * Hands the session to any person, to one member or to the members with a role, or back to the agent. While a member
+   * or a role holds it, only they and admins may act in it. The model is informed about what people did, and receives
+   * the reason given at handing back.
+   */
+  handoff(options: HandoffOptions): Promise<void>;
 
   // State
 

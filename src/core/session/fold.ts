@@ -12,6 +12,7 @@ import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
 import { firstWordsOf, wantsFirstWords } from './first-words.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
+import { foldHandoff, type HandoffFold } from './runs/handoff-fold.ts';
 import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
 import { isTurnInput, provenanceOf } from './state/provenance.ts';
 import { tryDelta, valueAt } from './state/state-change.ts';
@@ -27,7 +28,7 @@ export const foldVersion = 17;
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
  * length of the log.
  */
-export interface SessionFold extends RunFold, FilesFold {
+export interface SessionFold extends RunFold, FilesFold, HandoffFold {
   readonly session: SessionId;
   readonly seq: number;
   /** The hash of the event at `seq`. It detects that a store lost its newest events and reused their numbers. */
@@ -227,6 +228,12 @@ export const sound = (state: SessionFold): SessionFold => {
 /** Applies one event. Only a rewind needs `target`, the fold at the point that it goes back to. */
 export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
   const base = before ?? blank(event);
+  const after = foldOne(base, event, target);
+  const handoff = foldHandoff(base, event, after.state);
+  return handoff === after.handoff ? after : { ...after, handoff };
+};
+
+const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | undefined): SessionFold => {
   const runs = foldRuns(base, event);
   const moved: SessionFold = {
     ...base,

@@ -1,6 +1,7 @@
 import type { Description } from '../../schema/description.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
+import { shownReasonChars } from '../../schema/handoff.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { shorten } from './context/clip.ts';
@@ -32,6 +33,24 @@ const repeated = (
   ...summary,
   ...(summary.title === undefined && firstWords !== undefined && { firstWords }),
   ...(plan && { plan }),
+});
+
+const handed = (
+  { handoff: _, ...summary }: SessionSummary,
+  { actor: by, at }: StoredEvent,
+  { to, member, role, reason }: PayloadOf<'session.handed'>,
+): SessionSummary => ({
+  ...summary,
+  holder: to,
+  ...(to === 'human' && {
+    handoff: {
+      by,
+      at,
+      ...(member !== undefined && { member }),
+      ...(role !== undefined && { role }),
+      ...(reason !== undefined && { reason: shorten(reason, shownReasonChars) }),
+    },
+  }),
 });
 
 const rewound = (
@@ -144,7 +163,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
     case 'run.ended':
       return failed(notWaiting(after), event);
     case 'session.handed':
-      return { ...after, holder: decodePayload(event, type).to };
+      return handed(after, event, decodePayload(event, type));
     case 'session.rewound':
       return rewound(after, decodePayload(event, type));
     case 'agent.bound':

@@ -5,6 +5,7 @@ import type { WriteAccess } from '../engine/scope.ts';
 import { type FoldReading, readHead, writeDecision } from '../engine/session-writer.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { refuseUnlessHolder } from '../session/holder.ts';
 import { endRunningCalls, interruptedCalls } from '../session/runs/settle-calls.ts';
 
 const stateNotCommitted = (key: SessionKey): PerdureError =>
@@ -57,6 +58,7 @@ export class Journal {
     const { appended } = await writeDecision(this.#scope, this.#key, {
       read: () => readHead(this.#scope, this.#key),
       decide: (state, { isLast }) => {
+        refuseUnlessHolder(state, this.#scope.caller, 'call tools');
         const left = state.run ? [] : endRunningCalls(state, interruptedCalls, clock.now());
         const called = calledOn(left.length > 0 ? { ...state, runningCalls: {} } : state);
         return { drafts: [...left, called], command: 'append', takesOver: true, raisesEpoch: true, fact: isLast };

@@ -11,7 +11,7 @@ export interface Occurrence {
   readonly session: SessionId;
   readonly seq: number;
   readonly at: number;
-  readonly details?: Pick<WebhookMessage['data'], 'run' | 'approval' | 'status'>;
+  readonly details?: Omit<WebhookMessage['data'], 'workspace' | 'session' | 'seq'>;
 }
 
 /** Returns the details of a payload, or no details if the event is damaged. The event is delivered in both cases. */
@@ -24,18 +24,51 @@ const readable = <T>(read: () => T): Partial<T> => {
   }
 };
 
-/** Returns the occurrence for an event. Returns undefined for event types that webhooks are not notified of. */
-export const occurrenceOf = (event: StoredEvent): Occurrence | undefined => {
-  const { session, seq, at, run } = event;
-  if (event.type === 'run.ended') {
-    const { status } = readable(() => decodePayload(event, 'run.ended'));
-    return { type: event.type, session, seq, at, details: { run, status } };
+/** Ids that a model or a provider chose. Other forms are left out, because they could carry text. */
+const plainId = /^[\w.:-]{1,100}$/;
+const plainCode = /^[A-Z][A-Z0-9_]{0,99}$/;
+
+type Found = Required<Pick<Occurrence, 'type' | 'details'>>;
+
+const foundIn = (event: StoredEvent): readonly Found[] => {
+  const { run } = event;
+  switch (event.type) {
+    case 'run.ended': {
+      const { status, code } = readable(() => {
+        const end = decodePayload(event, 'run.ended');
+        return { status: end.status, code: end.status === 'failed' ? end.error.code : undefined };
+      });
+      const shown = code && plainCode.test(code) ? { code } : {};
+      const failed: readonly Found[] =
+        status === 'failed' ? [{ type: 'run.failed', details: { run, status, ...shown } }] : [];
+      return [{ type: event.type, details: { run, status } }, ...failed];
+    }
+    case 'approval.requested': {
+      const { approval } = readable(() => decodePayload(event, 'approval.requested'));
+      return [{ type: event.type, details: { run, approval } }];
+    }
+    case 'question.asked': {
+      const { callId = '' } = readable(() => decodePayload(event, 'question.asked'));
+      return [{ type: event.type, details: { run, ...(plainId.test(callId) && { call: callId }) } }];
+    }
+    case 'run.waiting': {
+      const { for: awaited, session } = readable(() => decodePayload(event, 'run.waiting'));
+      // A run that waits for a subagent with this reason is reported for the subagent's session.
+      return awaited === 'budget' && session === undefined ? [{ type: 'budget.waiting', details: { run } }] : [];
+    }
+    case 'session.handed': {
+      const { to: holder, member, role } = readable(() => decodePayload(event, 'session.handed'));
+      return [{ type: event.type, details: { run, holder, member, role } }];
+    }
+    default:
+      return [];
   }
-  if (event.type === 'approval.requested') {
-    const { approval } = readable(() => decodePayload(event, 'approval.requested'));
-    return { type: event.type, session, seq, at, details: { run, approval } };
-  }
-  return undefined;
+};
+
+/** Returns the occurrences in an event. Most event types have none, because webhooks are not notified of them. */
+export const occurrencesOf = (event: StoredEvent): readonly Occurrence[] => {
+  const { session, seq, at } = event;
+  return foundIn(event).map(({ type, details }) => ({ type, session, seq, at, details }));
 };
 
 const isWanted = ({ disabledAt, since }: StoredWebhook, { type, at }: Occurrence): boolean =>

@@ -3,7 +3,7 @@ import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { RecordWrite } from '../ports/records.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
-import { deliveriesFor, type Occurrence, occurrenceOf } from './deliveries-for.ts';
+import { deliveriesFor, type Occurrence, occurrencesOf } from './deliveries-for.ts';
 import { listWebhooks, type StoredWebhook } from './stored-webhook.ts';
 import type { WebhookScope } from './webhook-scope.ts';
 import { writeDelivery } from './write-delivery.ts';
@@ -120,7 +120,7 @@ export class OccurrenceLog {
     const hasChanged = isAtHead && head.seq > cursor.changedSeq;
     const isTooSoon = now < cursor.changedAt + changedEveryMs;
     const changed: Occurrence = { type: 'session.changed', session, seq: head.seq, at: head.at };
-    const occurrences = events.flatMap((event) => occurrenceOf(event) ?? []);
+    const occurrences = events.flatMap(occurrencesOf);
     const webhooks = await listWebhooks(records, workspace);
     const all = hasChanged && !isTooSoon ? [...occurrences, changed] : occurrences;
     const deliveries = deliveriesFor(workspace, webhooks, all, now);

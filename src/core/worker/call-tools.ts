@@ -1,4 +1,4 @@
-import type { EventDraft } from '../../schema/event.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
 import type { Call } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
@@ -54,12 +54,14 @@ export const callTools = async (run: RunContext, callIds: readonly string[]): Pr
   const fold = await run.writer.fold();
   const ready: ReadyCall[] = [];
   const questions: EventDraft[] = [];
+  let handoff: PayloadOf<'session.handed'> | undefined;
   for (const callId of callIds) {
     const open = fold.openCalls[callId]!;
     const call: Call = { tool: open.tool, callId, input: await inputOf(run, callId, open.seq) };
     const plan = await planFor(fold, run, call);
     if (plan.do === 'run') ready.push(plan.call);
     else if (plan.do === 'ask') questions.push(plan.draft);
+    else if (plan.do === 'hand-over') handoff ??= plan.to;
     else await recordEnd(run, call, plan.end, { durationMs: 0, also: plan.also });
   }
   if (questions.length > 0) await run.writer.record(...questions);
@@ -70,4 +72,21 @@ export const callTools = async (run: RunContext, callIds: readonly string[]): Pr
     await run.writer.record(...batch.map((call) => begin(run, now, call)));
     await Promise.all(batch.map((call) => executeCall(run, now, call, 1)));
   }
+  if (handoff) await handOverTo(run, handoff);
+};
+
+/**
+ * Hands the session to a person, after the other calls of the answer have run. The run waits from the same append on.
+ * A further handoff of the answer is made when this one is over.
+ */
+const handOverTo = async (run: RunContext, to: PayloadOf<'session.handed'>): Promise<void> => {
+  await run.writer.decide(({ status, turn, runningCalls }) => {
+    if (status !== 'active' || Object.keys(runningCalls).length > 0) return undefined;
+    const common = { actor: agentActor(run), turn, run: run.run };
+    const waiting = { for: 'human', reason: to.reason } as const;
+    return [
+      { type: 'run.waiting', payload: waiting, ...common },
+      { type: 'session.handed', payload: to, ...common },
+    ];
+  });
 };

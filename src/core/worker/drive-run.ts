@@ -8,8 +8,10 @@ import { endDrafts, type RunEnd } from '../session/runs/end-run.ts';
 import { nextStep } from '../session/runs/next-step.ts';
 import type { ActiveRun, QueuedInput } from '../session/runs/run-fold.ts';
 import { callTools } from './call-tools.ts';
+import { currentRequester } from './current-requester.ts';
 import { askModel } from './model-step.ts';
 import { recoverCalls } from './recover-calls.ts';
+import { reportHandoff } from './report-handoff.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { inRunSpan } from './run-spans.ts';
 
@@ -39,13 +41,23 @@ const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run'])
 
 /**
  * Adds inputs to the run in progress. Adds only inputs that are still queued. An input that joins this run no longer
- * has its own run.
+ * has its own run. An input of a member who may no longer have runs ends instead.
  */
-const steer = (run: RunContext, inputs: readonly QueuedInput[]) =>
-  run.writer.decide((fold) => {
-    const still = inputs.filter((input) => fold.queue.some((each) => each.run === input.run));
-    return steeredMessages(still, run.run);
+const steer = async (run: RunContext, inputs: readonly QueuedInput[]): Promise<void> => {
+  const checked = await Promise.all(
+    inputs.map(async (input) => ({ input, standing: await currentRequester(run.scope, input.by, input.from) })),
+  );
+  await run.writer.decide((fold) => {
+    const still = checked.filter(({ input }) => fold.queue.some((each) => each.run === input.run));
+    const joining = still.flatMap(({ input, standing }) => ('refusal' in standing ? [] : input));
+    const refused = still.flatMap(({ input, standing }): EventDraft[] => {
+      if (!('refusal' in standing)) return [];
+      const payload = { status: 'failed' as const, error: standing.refusal };
+      return [{ type: 'run.ended', payload, actor: systemActor, turn: fold.turn, run: input.run }];
+    });
+    return [...refused, ...steeredMessages(joining, run.run)];
   });
+};
 
 const maxOutputRepairs = 2;
 
@@ -81,7 +93,8 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
     run.signal.throwIfAborted();
     if (run.isEnding()) return undefined;
     const fold = await run.writer.fold();
-    if (!fold.run) return undefined;
+    // The agent handed the session to a person. The run goes on when the session is handed back.
+    if (!fold.run || fold.run.waitingFor === 'human') return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {
       const message = `the run took ${fold.run.steps} steps, which is the agent's limit: send another input to continue, or raise policies.maxSteps of the agent`;
       return end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
@@ -105,6 +118,9 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
       case 'wait':
         await wait(run, step.waiting);
         return undefined;
+      case 'report':
+        await reportHandoff(run);
+        break;
       case 'steer':
         await steer(run, step.inputs);
         break;

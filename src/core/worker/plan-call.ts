@@ -1,20 +1,27 @@
-import type { EventDraft } from '../../schema/event.ts';
+import { isPerdureError } from '../../schema/error.ts';
+import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import { HandoffTarget } from '../../schema/handoff.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { ResultSource } from '../../schema/message.ts';
+import { refuseUnableHolder } from '../access/member-standing.ts';
+import type { ToolHandoff } from '../ports/tool.ts';
+import { shorten } from '../session/context/clip.ts';
 import type { Call } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { type CallEnd, failedEnd } from '../session/runs/call-end.ts';
+import { handoffReport } from '../session/runs/handoff-report.ts';
 import { approvalOf } from '../session/runs/next-step.ts';
 import type { ApprovalState } from '../session/runs/run-fold.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
-/** The next action for a call: run it, end it immediately, or ask a person. */
+/** The next action for a call: run it, end it immediately, ask a person, or hand the session to a person. */
 export type Plan =
   | { readonly do: 'run'; readonly call: ReadyCall }
   | { readonly do: 'end'; readonly end: CallEnd; readonly also?: EventDraft }
-  | { readonly do: 'ask'; readonly draft: EventDraft };
+  | { readonly do: 'ask'; readonly draft: EventDraft }
+  | { readonly do: 'hand-over'; readonly to: PayloadOf<'session.handed'> };
 
 const namesOf = (tools: RunContext['tools']): string => [...tools.keys()].join(', ') || 'none';
 
@@ -94,8 +101,47 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   };
 };
 
+/** Checks the handoff that a tool requests. Returns the problem, for the model. */
+const handoffOf = async (
+  { scope }: RunContext,
+  { to, reason }: ToolHandoff,
+): Promise<Pick<PayloadOf<'session.handed'>, 'member' | 'role' | 'reason'> | { readonly problem: string }> => {
+  const parsed = HandoffTarget.safeParse(to ?? 'human');
+  if (!parsed.success) return { problem: 'expected a member or a role that may act: member, approver or admin' };
+  const target = parsed.data;
+  const shown = shorten(reason, 2000);
+  if (typeof target === 'string') return { reason: shown };
+  if ('role' in target) return { role: target.role, reason: shown };
+  try {
+    await refuseUnableHolder(scope, target.member);
+  } catch (error) {
+    if (isPerdureError(error, 'MEMBER_NOT_FOUND') || isPerdureError(error, 'INVALID_INPUT'))
+      return { problem: error.message };
+    throw error;
+  }
+  return { member: target.member, reason: shown };
+};
+
+/** Returns the plan for a call that hands the session to a person. Its result is the report of the handoff. */
+const handedOver = async (fold: SessionFold, run: RunContext, call: ReadyCall): Promise<Plan | undefined> => {
+  const { tool, callId, value } = call;
+  const wanted = tool.handoff?.(value as never);
+  if (!wanted) return undefined;
+  const { handoff } = fold;
+  if (handoff?.callId === callId && handoff.back)
+    return { do: 'end', end: { outcome: 'ok', output: handoffReport(handoff) } };
+  const target = await handoffOf(run, wanted);
+  if ('problem' in target) return { do: 'end', end: failedEnd('invalid_input', 'InvalidInput', target.problem) };
+  return { do: 'hand-over', to: { to: 'human', ...target, callId } };
+};
+
 export const planFor = async (fold: SessionFold, run: RunContext, call: Call): Promise<Plan> => {
   const plan = checked(run, call);
   if (plan.do !== 'run') return plan;
-  return asked(fold, run, plan.call) ?? (await approved(fold, run, plan.call)) ?? plan;
+  return (
+    asked(fold, run, plan.call) ??
+    (await approved(fold, run, plan.call)) ??
+    (await handedOver(fold, run, plan.call)) ??
+    plan
+  );
 };

@@ -110,7 +110,7 @@ export const recordedTools = (
 ): ReadonlyMap<string, Tool> => {
   const left = Map.groupBy(calls, ({ tool, input }) => keyOf(tool, input));
   const wrap = (tool: Tool): Tool => {
-    const { question: _, ...rest } = tool;
+    const { question: _, handoff: __, ...rest } = tool;
     return {
       ...rest,
       effects: 'once',
@@ -122,7 +122,7 @@ export const recordedTools = (
         if (recorded) throw new EndedAs({ ...recorded.end, source: 'replay' });
         const parsed = tool.parse(input);
         if ('problem' in parsed) throw new EndedAs(failedEnd('invalid_input', 'InvalidInput', parsed.problem));
-        if (!live || tool.question) throw new EndedAs(notRecorded);
+        if (!live || tool.question || tool.handoff) throw new EndedAs(notRecorded);
         if (await tool.approvalFor(input, context)) throw new EndedAs(notApproved);
         return tool.execute(parsed.value as never, context);
       },

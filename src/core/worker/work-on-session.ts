@@ -1,6 +1,7 @@
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import { type SessionId, systemActor } from '../../schema/ids.ts';
+import { type RunId, type SessionId, systemActor } from '../../schema/ids.ts';
+import type { RunFailure } from '../../schema/run-failure-catalog.ts';
 import type { Written } from '../engine/preview.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
@@ -18,9 +19,11 @@ import { abandoned, type PartialAnswer } from '../session/runs/partial-answer.ts
 import { type WorkFor, workFor } from '../session/runs/work-for.ts';
 import { RunFiles } from '../session-files/run-files.ts';
 import { Conversation } from './conversation.ts';
+import { currentRequester } from './current-requester.ts';
 import { driveRun } from './drive-run.ts';
 import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
+import { findHandChanges } from './report-handoff.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
 import type { WorkAccess } from './work-access.ts';
@@ -151,6 +154,7 @@ const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise
   const conversation = new Conversation(scope, writer);
   const preview = (written: Written) => scope.previews.tell(key, written);
   const context = { ...claimed, scope, conversation, tools, files, signal, isEnding, preview, waitFor };
+  await findHandChanges(context);
   await driveRun(context, await scope.models(agent.model));
 };
 
@@ -172,6 +176,21 @@ const driveWatched = async (hold: Hold, claimed: Claimed): Promise<Went> => {
   return 'on';
 };
 
+/** Ends a claimed run whose requester may no longer have runs, before any step of it. */
+const endRefused = async (scope: WorkAccess, writer: RunWriter, run: RunId, error: RunFailure): Promise<Went> => {
+  const by = { run, actor: systemActor, now: scope.clock.now() };
+  try {
+    await writer.decide(async (fold) => {
+      const partial = await readPartialAnswer(scope, writer.key, fold);
+      return endDrafts(fold, { status: 'failed', error }, { ...by, partial });
+    });
+  } catch (problem) {
+    if (isPerdureError(problem, 'FENCED')) return 'fenced';
+    throw problem;
+  }
+  return 'on';
+};
+
 /** Claims the session's run and drives it. */
 const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Promise<Went> => {
   const { scope, key } = hold;
@@ -187,9 +206,11 @@ const goOn = async (hold: Hold, seen: SessionFold, head: Head | undefined): Prom
     return claimDrafts(fold, work, { by: hold.by, partial: await readPartialAnswer(scope, key, fold) });
   }, head);
   if (!claimed || !asked) return 'on';
+  const requester = await currentRequester(scope, asked.requestedBy, asked.from);
   await notifyCaller(scope, seen);
   const run = claimed.find((event) => event.run)!.run!;
-  return driveWatched(hold, { ...asked, writer, run, agent });
+  if ('refusal' in requester) return endRefused(scope, writer, run, requester.refusal);
+  return driveWatched(hold, { ...asked, from: requester.from, writer, run, agent });
 };
 
 /** Executes all work of a session until nothing is left or the worker stops. */

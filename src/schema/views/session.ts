@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventDefinitions } from '../event.ts';
+import { ShownHandoff } from '../handoff.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { brokenOffReasons, Message, ResultSource, toolOutcomes } from '../message.ts';
@@ -239,7 +240,10 @@ export const ApprovalView = z
     expiresAt: z.int().optional(),
   })
   .meta({ id: 'Approval' });
-export const ApprovalsView = z.strictObject({ approvals: z.array(ApprovalView) });
+export const ApprovalsView = z.strictObject({
+  approvals: z.array(ApprovalView),
+  handoffs: z.array(ShownHandoff.extend({ session: SessionId }).meta({ id: 'HeldSession' })),
+});
 
 export const UsageView = z
   .strictObject({

@@ -1,6 +1,7 @@
 import type { PayloadOf } from '../../../schema/event.ts';
 import { shorten } from '../context/clip.ts';
 import type { SessionFold } from '../fold.ts';
+import { reportDue } from './handoff-report.ts';
 import { type ApprovalState, forsakenChildren, type QueuedInput } from './run-fold.ts';
 
 /**
@@ -16,6 +17,8 @@ export type NextStep =
   | { readonly do: 'call'; readonly calls: readonly string[] }
   | { readonly do: 'wait'; readonly waiting: PayloadOf<'run.waiting'> }
   | { readonly do: 'steer'; readonly inputs: readonly QueuedInput[] }
+  /** Report to the model what people did while they held the session. */
+  | { readonly do: 'report' }
   | { readonly do: 'ask' }
   | { readonly do: 'finish' };
 
@@ -57,6 +60,8 @@ export const nextStep = (fold: SessionFold, now: number): NextStep => {
   const pending = open[0] && isPending(fold, open[0], now);
   if (pending) return { do: 'wait', waiting: { for: pending, reason: awaited(fold, open) } };
   const steering = fold.queue.filter(({ policy }) => policy === 'steer');
+  const asks = steering.length > 0 || fold.lastRole !== 'assistant';
+  if (asks && reportDue(fold)) return { do: 'report' };
   if (steering.length > 0) return { do: 'steer', inputs: steering };
   return fold.lastRole === 'assistant' ? { do: 'finish' } : { do: 'ask' };
 };

@@ -329,7 +329,12 @@ const join = (before: RunFold, input: QueuedInput): RunFold => ({
  * add user messages.
  */
 const isRepair = ({ run }: RunFold, { run: of, actor, payload }: SessionEvent<'message.appended'>): boolean =>
-  run !== undefined && run.id === of && run.steps > 0 && actor === systemActor && payload.message.role === 'user';
+  run !== undefined &&
+  run.id === of &&
+  run.steps > 0 &&
+  actor === systemActor &&
+  payload.message.role === 'user' &&
+  payload.handoff === undefined;
 
 /** Applies one event to the runs of a session. */
 export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { HandoffTarget } from '../../../schema/handoff.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
-import { Holder } from '../../../schema/lifecycle.ts';
 import { Point } from '../../../schema/point.ts';
 import { Limits } from '../../../schema/run.ts';
 import { AdoptionView, ReplayView, RetryView, RewindView, SummaryView } from '../../../schema/views/session.ts';
@@ -134,8 +134,8 @@ export const lifecycleRoutes = [
     path: '/v1/sessions/{session}/handoff',
     name: 'handOffSession',
     verb: 'session.handoff',
-    summary: 'Hands the session to a person, or back to the agent',
-    body: withReason.extend({ to: Holder }),
+    summary: 'Hands the session to any person, to a member or a role, or back to the agent',
+    body: withReason.extend({ to: HandoffTarget }),
     answer: SummaryView,
     handle: async ({ session, body }) => {
       await session.handoff(body);

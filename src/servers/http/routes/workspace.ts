@@ -82,9 +82,12 @@ export const workspaceRoutes = [
     path: '/v1/approvals',
     name: 'listApprovals',
     verb: 'approvals.list',
-    summary: 'The calls that wait for an approval',
+    summary: 'The calls that wait for an approval, and the sessions that people hold',
     answer: ApprovalsView,
-    handle: async ({ runtime }) => ({ approvals: await runtime.approvals.list() }),
+    handle: async ({ runtime }) => ({
+      approvals: await runtime.approvals.list(),
+      handoffs: await runtime.approvals.handoffs(),
+    }),
   }),
   defineRoute({
     method: 'POST',
