@@ -142,7 +142,11 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       'A message joins the transcript. A message with the result of an earlier call is a decision, because the call must still be open.',
     kind: 'fact',
     writer: 'either',
-    fields: { message: 'The message, with its parts verbatim.', retries },
+    fields: {
+      message: 'The message, with its parts verbatim.',
+      retries,
+      model: 'The model that wrote the message, as `provider/model`. Present when a run wrote it.',
+    },
     example: { message: { id: message, role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }] } },
   },
   'agent.bound': {
@@ -361,9 +365,12 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     fields: {
       model: 'The name of the model.',
       attempt: 'The number of this attempt at the step.',
-      failure: 'The kind of failure. `refused` means that the provider rejected the request itself.',
+      failure:
+        'The kind of failure. `refused` means that the provider rejected the request itself; `unusable`, that it rejected the key, the account or the model’s name; `unconfigured`, that no request could be sent.',
       message: 'The message of the provider, without secrets.',
-      retryInMs: 'The delay before the retry. Absent when the run does not retry.',
+      retryInMs: 'The delay before the retry. Absent when the run asks another model instead, or fails.',
+      retryAfterMs: 'The delay that the provider requested.',
+      next: 'The model that the run asks instead.',
       usage: 'What was used, if the provider reported it despite the failure.',
     },
     example: {

@@ -56,11 +56,12 @@ const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('revert'), seq: Seq }),
 ]);
+const isPlainName = (value: unknown): boolean => typeof value === 'string' && /^[\w./:@+-]{1,200}$/.test(value);
 const isPlainAppended = (payload: unknown): boolean =>
   typeof payload === 'object' &&
   payload !== null &&
-  Object.keys(payload).length === 1 &&
   'message' in payload &&
+  Object.entries(payload).every(([field, value]) => field === 'message' || (field === 'model' && isPlainName(value))) &&
   isPlainMessage(payload.message);
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 
@@ -115,6 +116,8 @@ export const eventDefinitions = {
         message: Message,
         /** The turn that this message retries. */
         retries: z.int().positive().optional(),
+        /** The model that wrote the message, as `provider/model`. Present when a run wrote it. */
+        model: Text.max(200).optional(),
       }),
     ),
     isPlain: isPlainAppended,
@@ -245,6 +248,10 @@ export const eventDefinitions = {
       message: Text,
       /** The delay before the next attempt. Absent when the run does not retry. */
       retryInMs: z.int().nonnegative().optional(),
+      /** The delay that the provider requested. */
+      retryAfterMs: z.int().nonnegative().optional(),
+      /** The model that the run asks instead. */
+      next: Text.max(200).optional(),
       /** The usage of the failed request. Present when the provider reported it. */
       usage: Usage.optional(),
     }),

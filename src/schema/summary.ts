@@ -25,6 +25,8 @@ export const SessionSummary = z.strictObject({
   rewound: z.literal(true).optional(),
   /** What the session's run waits for. Absent if no run waits. */
   waiting: z.enum(waitReasons).optional(),
+  /** The time at which the waiting run continues by itself. */
+  waitsUntil: z.int().optional(),
   createdAt: z.int(),
   updatedAt: z.int(),
 });

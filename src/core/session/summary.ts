@@ -1,5 +1,6 @@
 import type { Description } from '../../schema/description.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
+import type { WaitReason } from '../../schema/run.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './events/event-codec.ts';
@@ -12,7 +13,12 @@ const described = (summary: SessionSummary, { title, metadata, priority }: Descr
   ...(priority !== undefined && { priority }),
 });
 
-const notWaiting = ({ waiting: _, ...summary }: SessionSummary): SessionSummary => summary;
+const notWaiting = ({ waiting: _, waitsUntil: _until, ...summary }: SessionSummary): SessionSummary => summary;
+
+const waits = (
+  summary: SessionSummary,
+  { for: waiting, until }: { readonly for: WaitReason; readonly until?: number | undefined },
+): SessionSummary => ({ ...notWaiting(summary), waiting, ...(until !== undefined && { waitsUntil: until }) });
 
 const rewound = (
   { agent: current, ...summary }: SessionSummary,
@@ -49,7 +55,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
   const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
   if (type === 'message.appended') return { ...after, messages: before.messages + 1 };
-  if (type === 'run.waiting' || type === 'child.waiting') return { ...after, waiting: decodePayload(event, type).for };
+  if (type === 'run.waiting' || type === 'child.waiting') return waits(after, decodePayload(event, type));
   if (type && endsWait.has(type)) return notWaiting(after);
   if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
   if (type === 'session.rewound') return rewound(after, decodePayload(event, type));

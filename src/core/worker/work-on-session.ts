@@ -20,6 +20,7 @@ import { driveRun } from './drive-run.ts';
 import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { runModels } from './run-models.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
 import type { WorkAccess } from './work-access.ts';
 
@@ -138,8 +139,8 @@ const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise
   using files = new RunFiles({ scope, writer, place, run, tools, prepare }, fold);
   const conversation = new Conversation(scope, writer);
   const preview = (written: Written) => scope.previews.tell(key, written);
-  const context = { ...claimed, scope, conversation, tools, files, signal, isEnding, preview, waitFor };
-  await driveRun(context, await scope.models(agent.model));
+  const models = runModels(scope, agent);
+  await driveRun({ ...claimed, scope, conversation, models, tools, files, signal, isEnding, preview, waitFor });
 };
 
 /** Drives a claimed run until it ends, waits, is paused or is fenced. */

@@ -7,6 +7,8 @@ export interface ContextEntry {
   readonly seq: number;
   readonly turn: number;
   readonly message: Message;
+  /** The model that wrote the message, if a run recorded it. */
+  readonly model?: string | undefined;
 }
 
 /** The assumed number of characters per token. A rough estimate that needs no tokenizer. */
