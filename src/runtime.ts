@@ -270,7 +270,9 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     spans: options.spans,
     onAppended: options.onAppended,
     closing: closing.signal,
-    models: async (model) => resolveModels(models)(model),
+    models: Object.assign(async (model: unknown) => resolveModels(models)(model), {
+      problem: (model: unknown) => resolveModels(models).problem(model),
+    }),
   });
   const local = identities.as({ workspace: 'local', member: 'local', role: 'admin' });
   const end = async (): Promise<void> => {

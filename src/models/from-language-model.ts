@@ -31,10 +31,9 @@ export interface LanguageModelOptions {
   readonly price?: Price | undefined;
   /** How long the provider may send nothing before the request is abandoned. */
   readonly stallMs?: number | undefined;
-  /**
-   * The environment variable that holds the API key, for error messages. `urlName` is the one that holds the base URL.
-   */
-  readonly keyName?: string | undefined;
+  /** Names where the API key came from, for error messages. */
+  readonly keyAdvice?: string | undefined;
+  /** The environment variable that holds the base URL, for error messages. */
   readonly urlName?: string | undefined;
   /** Values that are removed from a provider's error messages. */
   readonly secrets?: readonly string[] | undefined;
@@ -116,7 +115,14 @@ const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): 
  * aborts, the request rejects with the abort reason.
  */
 export const fromLanguageModel = (languageModel: LanguageModelV4, options: LanguageModelOptions = {}): Model => {
-  const { contextTokens = defaultContextTokens, stallMs = defaultStallMs, price, keyName, urlName, secrets } = options;
+  const {
+    contextTokens = defaultContextTokens,
+    stallMs = defaultStallMs,
+    price,
+    keyAdvice,
+    urlName,
+    secrets,
+  } = options;
   const name = options.name ?? String(modelName(languageModel));
   return {
     name,
@@ -136,7 +142,7 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
         return answerOf(name, collected, price);
       } catch (error) {
         request.signal.throwIfAborted();
-        throw failureOf(error, guard, { model: name, keyName, urlName, secrets, streaming });
+        throw failureOf(error, guard, { model: name, keyAdvice, urlName, secrets, streaming });
       } finally {
         guard.end();
       }

@@ -1,3 +1,4 @@
+import { findPackageJSON } from 'node:module';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ModelSettings } from '../core/ports/model.ts';
 import { leastSecretChars } from '../schema/least-secret-chars.ts';
@@ -10,6 +11,8 @@ export interface Provider extends ProviderConfig {
   readonly name: string;
   readonly api: ProviderApi;
   readonly keyName: string;
+  /** Names where the key came from, for error messages. It never contains the key. */
+  readonly keyAdvice: string;
   readonly urlName: string;
   readonly needsKey: boolean;
 }
@@ -34,6 +37,20 @@ const isKnown = (name: string): boolean => Object.hasOwn(known, name);
 
 const given = (text: string | undefined): string | undefined => text?.trim() || undefined;
 
+/** Matches the names of headers that hold secrets. Other headers hold ordinary words, such as a version or a team. */
+const secretHeader = /auth|key|token|secret|cookie|password/i;
+
+const keyAdviceFor = (name: string, keyName: string, config: ProviderConfig | undefined, env: Environment): string => {
+  const option = `models.providers.${name}.apiKey`;
+  const isSet = given(env[keyName]) !== undefined;
+  const from = (source: string): string => `check the key, which came from ${source}`;
+  if (given(config?.apiKey)) return from(`the option ${option}${isSet ? ` (it overrides ${keyName})` : ''}`);
+  if (isSet) return from(`the environment variable ${keyName}`);
+  const headers = Object.keys(config?.headers ?? {}).filter((header) => secretHeader.test(header));
+  if (headers.length > 0) return from(`the option models.providers.${name}.headers (${headers.join(', ')})`);
+  return `set ${keyName} or ${option}, because no key was sent`;
+};
+
 export const providerFor = (name: string, config: ProviderConfig | undefined, env: Environment): Provider => {
   const { api, keyName, urlName } = isKnown(name) ? known[name]! : namesFor(name);
   return {
@@ -41,6 +58,7 @@ export const providerFor = (name: string, config: ProviderConfig | undefined, en
     name,
     api: config?.api ?? api,
     keyName,
+    keyAdvice: keyAdviceFor(name, keyName, config, env),
     urlName,
     needsKey: isKnown(name),
     baseUrl: given(config?.baseUrl) ?? given(env[urlName]),
@@ -48,19 +66,38 @@ export const providerFor = (name: string, config: ProviderConfig | undefined, en
   };
 };
 
+const packages: Readonly<Record<ProviderApi, string>> = {
+  messages: '@ai-sdk/anthropic',
+  responses: '@ai-sdk/openai',
+  chat: '@ai-sdk/openai-compatible',
+};
+
+const packageOf = ({ api, name }: Pick<Provider, 'api' | 'name'>): string =>
+  packages[name === 'openai' && api === 'chat' ? 'responses' : api];
+
+const isInstalled = (name: string): boolean => {
+  try {
+    return findPackageJSON(name, import.meta.url) !== undefined;
+  } catch {
+    return false;
+  }
+};
+
 const isAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
 /** What must be configured before the provider can be used. Undefined if nothing is missing. */
-export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsKey }: Provider): string | undefined => {
+export const missingOf = (provider: Provider): string | undefined => {
+  const { name, api, apiKey, baseUrl, keyName, urlName, needsKey } = provider;
   if (baseUrl && !isAddress(baseUrl))
     return `its base URL is not an http or https URL: correct ${urlName} or perdure.config.ts`;
   if (baseUrl && new URL(baseUrl).password)
     return `its base URL contains a password, which HTTP requests cannot carry: remove it from ${urlName} or perdure.config.ts and set ${keyName}, or headers`;
-  if (needsKey)
-    return apiKey
-      ? undefined
-      : `set ${keyName}, or models.providers.${name}.apiKey in perdure.config.ts or openRuntime`;
-  if (baseUrl) return undefined;
+  if (needsKey && !apiKey)
+    return `set ${keyName}, or models.providers.${name}.apiKey in perdure.config.ts or openRuntime`;
+  if (needsKey || baseUrl) {
+    const needed = packageOf(provider);
+    return isInstalled(needed) ? undefined : `its package is not installed: run \`npm install ${needed}\``;
+  }
   return `set ${urlName} (and ${keyName} if it wants a key), or models.providers.${name} in perdure.config.ts or openRuntime: { baseUrl: '…', api: '${api}' }`;
 };
 
@@ -70,9 +107,6 @@ export const missingOf = ({ name, api, apiKey, baseUrl, keyName, urlName, needsK
  */
 export const secretsOf = ({ apiKey, headers = {} }: Provider): readonly string[] =>
   [apiKey ?? '', ...Object.values(headers)].filter(({ length }) => length >= leastSecretChars);
-
-/** Matches the names of headers that hold secrets. Other headers hold ordinary words, such as a version or a team. */
-const secretHeader = /auth|key|token|secret|cookie|password/i;
 
 const namedSecretsOf = ({ name, keyName, apiKey, headers = {} }: Provider): readonly NamedSecret[] => [
   ...(apiKey ? [{ name: keyName, value: apiKey }] : []),

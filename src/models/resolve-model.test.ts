@@ -77,7 +77,10 @@ test('[MODEL12] a key or header that a server repeats in its error is removed fr
     apiKey: ' sk-very-secret\n',
     headers: { 'x-team': 'team-secret' },
   });
-  expect(failure).toMatchObject({ failure: 'refused', message: expect.stringContaining('no such key: Bearer … of …') });
+  expect(failure).toMatchObject({
+    failure: 'unusable',
+    message: expect.stringContaining('no such key: Bearer … of …'),
+  });
   expect(inspect(failure, { depth: 9 })).not.toContain('secret');
 });
 

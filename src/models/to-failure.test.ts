@@ -2,7 +2,12 @@ import { APICallError, LoadAPIKeyError } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { toFailure } from './to-failure.ts';
 
-const context = { model: 'local/m', keyName: 'KEY', urlName: 'URL', streaming: false };
+const context = {
+  model: 'local/m',
+  keyAdvice: 'check the key, which came from the environment variable KEY',
+  urlName: 'URL',
+  streaming: false,
+};
 const called = (statusCode: number | undefined, message: string, more: object = {}) =>
   new APICallError({ message, url: 'http://x', requestBodyValues: { secret: true }, statusCode: statusCode!, ...more });
 const coded = (code: string) => Object.assign(new Error('socket'), { code });
@@ -30,10 +35,10 @@ test.each([
   expect(toFailure(called(400, message), context)).toMatchObject({ failure: 'refused' });
 });
 
-test('[MODEL5] an exhausted quota is classified as a refusal, not as a rate limit', () => {
+test('[MODEL5, FALL2] an exhausted quota makes the model unusable, and is no rate limit', () => {
   const data = { error: { code: 'insufficient_quota', message: 'You exceeded your current quota' } };
   const failure = toFailure(called(429, 'You exceeded your current quota', { data }), context);
-  expect(failure.failure).toBe('refused');
+  expect(failure.failure).toBe('unusable');
   expect(failure.message).toContain('check the credit');
 });
 
@@ -45,9 +50,20 @@ test('[MODEL5] a socket error is classified as unavailable, timeout or broken st
   expect(toFailure(new TypeError('terminated'), { ...context, streaming: true }).failure).toBe('broken-stream');
 });
 
-test('[MODEL5] a missing API key is classified as a refusal', () => {
-  expect(toFailure(new LoadAPIKeyError({ message: 'no key' }), context).failure).toBe('refused');
+test('[MODEL5, FALL2] a missing API key makes the model unusable', () => {
+  expect(toFailure(new LoadAPIKeyError({ message: 'no key' }), context).failure).toBe('unusable');
 });
+
+test.each([401, 402, 403, 404])('[FALL2] HTTP %d makes the model unusable', (status) => {
+  expect(toFailure(called(status, 'no'), context).failure).toBe('unusable');
+});
+
+test.each(['Your input was flagged', 'content_policy_violation', 'requires moderation'])(
+  '[FALL3] a 403 for the content is a refusal of the request: %s',
+  (message) => {
+    expect(toFailure(called(403, message), context).failure).toBe('refused');
+  },
+);
 
 test('[MODEL5] an error inside a stream is classified by its code', () => {
   const frame = (code: string) => ({ message: 'as told', code, data: { error: { code } } });

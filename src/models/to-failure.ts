@@ -4,8 +4,8 @@ import { storable } from './storable.ts';
 
 export interface FailureContext {
   readonly model: string;
-  /** The environment variable that holds the provider's key, such as ANTHROPIC_API_KEY. */
-  readonly keyName: string | undefined;
+  /** Names where the provider's key came from, such as an environment variable. Undefined if only its SDK knows. */
+  readonly keyAdvice: string | undefined;
   /** The environment variable that holds the provider's base URL, such as ANTHROPIC_BASE_URL. */
   readonly urlName: string | undefined;
   readonly secrets?: readonly string[] | undefined;
@@ -66,11 +66,16 @@ const quotaGone = /insufficient_quota|billing|credit_balance|exceeded_current_qu
 const slow = /TIMEDOUT|_TIMEOUT|TimeoutError/;
 const limited = /rate_?limit|too_many_requests/i;
 const overloaded = /overloaded|unavailable|server_error|api_error/i;
-const ourRequest =
-  /^AI_(LoadAPIKey|LoadSetting|UnsupportedFunctionality|InvalidPrompt|InvalidArgument|NoSuchModel)Error$/;
+const ourSetup = /^AI_(LoadAPIKey|LoadSetting|NoSuchModel)Error$/;
+const ourRequest = /^AI_(UnsupportedFunctionality|InvalidPrompt|InvalidArgument)Error$/;
 
-const kindByStatus = (status: number, { codes }: Trouble): ModelFailureKind => {
-  if (status === 429) return quotaGone.test(codes) ? 'refused' : 'rate-limit';
+/** Matches refusals of the content, which some providers send with status 403. */
+const contentRefused = /moderation|content_?(policy|filter)|safety|flagged/i;
+
+const kindByStatus = (status: number, { codes, message }: Trouble): ModelFailureKind => {
+  if (status === 429) return quotaGone.test(codes) ? 'unusable' : 'rate-limit';
+  if (status === 403 && contentRefused.test(`${codes} ${message}`)) return 'refused';
+  if (status >= 401 && status <= 404) return 'unusable';
   if (status === 408) return 'timeout';
   if (status >= 500) return 'unavailable';
   return status >= 400 ? 'refused' : 'broken-stream';
@@ -81,6 +86,7 @@ const kindOf = (trouble: Trouble, streaming: boolean): ModelFailureKind => {
   if (status !== 429 && tooLong.test(`${codes} ${message}`)) return 'overflow';
   if (status === 413) return 'overflow';
   if (status !== undefined) return kindByStatus(status, trouble);
+  if (ourSetup.test(name)) return 'unusable';
   if (ourRequest.test(name)) return 'refused';
   if (slow.test(`${codes} ${name}`)) return 'timeout';
   if (limited.test(codes)) return 'rate-limit';
@@ -96,6 +102,8 @@ const said: Readonly<Record<ModelFailureKind, string>> = {
   timeout: 'did not answer in time',
   'broken-stream': 'broke off its answer',
   refused: 'refused the request',
+  unusable: 'refused the request',
+  unconfigured: 'is not configured',
 };
 
 /** Advice on what to check; undefined if only the provider's own message is known. */
@@ -105,13 +113,12 @@ const adviceFor = (kind: ModelFailureKind, trouble: Trouble, context: FailureCon
   if (kind === 'unavailable' && status === undefined && !overloaded.test(codes)) {
     return `check the network, ${url}, and that something answers there`;
   }
-  if (kind !== 'refused') return undefined;
-  const key = context.keyName ?? "the provider's API key";
-  if (status === 401) return `check that ${key} is set and valid`;
-  if (status === 403) return `check that the account of ${key} may use this model`;
+  if (kind !== 'unusable') return undefined;
+  const key = context.keyAdvice ?? 'check the key that the AI SDK model was created with';
   if (status === 404) return `check the model's name and ${url}`;
-  if (status === 402 || status === 429) return `check the credit of the account of ${key}`;
-  return undefined;
+  if (status === 403) return `check that the account may use this model, and ${key}`;
+  if (status === 402 || status === 429) return `check the credit of the account, and ${key}`;
+  return key;
 };
 
 const longest = 2000;

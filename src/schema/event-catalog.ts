@@ -161,6 +161,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       retries,
       handoff:
         'Set on the report to the model of what people did while they held the session: the seq of the `session.handed` that began it.',
+      model: 'The model that wrote the message, as `provider/model`. Present when a run wrote it.',
     },
     example: { message: { id: message, role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }] } },
   },
@@ -399,9 +400,12 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     fields: {
       model: 'The name of the model.',
       attempt: 'The number of this attempt at the step.',
-      failure: 'The kind of failure. `refused` means that the provider rejected the request itself.',
+      failure:
+        'The kind of failure. `refused` means that the provider rejected the request itself; `unusable`, that it rejected the key, the account or the model’s name; `unconfigured`, that no request could be sent.',
       message: 'The message of the provider, without secrets.',
-      retryInMs: 'The delay before the retry. Absent when the run does not retry.',
+      retryInMs: 'The delay before the retry. Absent when the run asks another model instead, or fails.',
+      retryAfterMs: 'The delay that the provider requested.',
+      next: 'The model that the run asks instead.',
       usage: 'What was used, if the provider reported it despite the failure.',
       requestedBy,
     },

@@ -60,11 +60,12 @@ const FilesOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('revert'), seq: Seq }),
 ]);
+const isPlainName = (value: unknown): boolean => typeof value === 'string' && /^[\w./:@+-]{1,200}$/.test(value);
 const isPlainAppended = (payload: unknown): boolean =>
   typeof payload === 'object' &&
   payload !== null &&
-  Object.keys(payload).length === 1 &&
   'message' in payload &&
+  Object.entries(payload).every(([field, value]) => field === 'message' || (field === 'model' && isPlainName(value))) &&
   isPlainMessage(payload.message);
 /** How many steps of the plan are done, and how many there are, without dropped ones. */
 const PlanProgress = z.strictObject({ done: Count, total: Count });
@@ -135,6 +136,8 @@ export const eventDefinitions = {
         retries: z.int().positive().optional(),
         /** Set on the report to the model about a handoff: the seq of the `session.handed` that began it. */
         handoff: Seq.optional(),
+        /** The model that wrote the message, as `provider/model`. Present when a run wrote it. */
+        model: Text.max(200).optional(),
       }),
     ),
     isPlain: isPlainAppended,
@@ -290,6 +293,10 @@ export const eventDefinitions = {
       message: Text,
       /** The delay before the next attempt. Absent when the run does not retry. */
       retryInMs: z.int().nonnegative().optional(),
+      /** The delay that the provider requested. */
+      retryAfterMs: z.int().nonnegative().optional(),
+      /** The model that the run asks instead. */
+      next: Text.max(200).optional(),
       /** The usage of the failed request. Present when the provider reported it. */
       usage: Usage.optional(),
       requestedBy: RequestedBy,

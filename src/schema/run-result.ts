@@ -12,7 +12,14 @@ export interface RunFields<Status extends string> {
 }
 
 /** A run that is in progress or queued. */
-export interface RunUnderWay extends RunFields<'running'> {}
+export interface RunUnderWay extends RunFields<'running'> {
+  /** Set while no model answers. The run asks again by itself. */
+  readonly waitingFor?: 'model' | undefined;
+  /** Why no model answers, as text for people. */
+  readonly reason?: string | undefined;
+  /** The time at which the run asks again. */
+  readonly until?: number | undefined;
+}
 
 export interface SucceededRun<Output = unknown> extends RunFields<'succeeded'> {
   /** The value that the agent's output schema describes, or text if the agent has no output schema. */

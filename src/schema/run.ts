@@ -24,8 +24,20 @@ export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof ru
 export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
 export type Caller = z.infer<typeof Caller>;
 
-/** Why a model returned no answer. `refused` is the provider's judgement of the request itself. */
-export const modelFailures = ['overflow', 'rate-limit', 'unavailable', 'timeout', 'broken-stream', 'refused'] as const;
+/**
+ * Why a model returned no answer. `refused` is the provider's judgement of the request itself. `unusable` means that the
+ * provider rejected the key, the account or the model's name. `unconfigured` means that no request could be sent.
+ */
+export const modelFailures = [
+  'overflow',
+  'rate-limit',
+  'unavailable',
+  'timeout',
+  'broken-stream',
+  'refused',
+  'unusable',
+  'unconfigured',
+] as const;
 export type ModelFailureKind = (typeof modelFailures)[number];
 
 const Count = z.int().nonnegative();

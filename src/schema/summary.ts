@@ -35,6 +35,8 @@ export const SessionSummary = z.strictObject({
   failure: z.strictObject({ run: RunId, code: Text, message: Text }).optional(),
   /** How many steps of the plan are done, and how many there are, without dropped ones. */
   plan: z.strictObject({ done: z.int(), total: z.int() }).optional(),
+  /** The time at which the waiting run continues by itself. */
+  waitsUntil: z.int().optional(),
   createdAt: z.int(),
   updatedAt: z.int(),
 });

@@ -248,7 +248,9 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
       [529, 'unavailable'],
       [408, 'timeout'],
       [400, 'refused'],
-      [404, 'refused'],
+      [402, 'unusable'],
+      [403, 'unusable'],
+      [404, 'unusable'],
       [413, 'overflow'],
     ] as const;
     for (const [status, kind] of kinds) {
@@ -266,11 +268,24 @@ describe.each(Object.entries(cases))('%s', (_, { api, model: name, keyName, urlN
     expect(await failing()).toMatchObject({ failure: 'overflow' });
   });
 
-  test('[MODEL5, MODEL13] a wrong key is refused, and the message names where to set it', async () => {
-    model = await open({ [keyName]: 'wrong' });
+  test('[MODEL5, MODEL13, FALL11] a wrong key is rejected, and the message names where it came from', async () => {
+    model = await open({ [keyName]: 'a-wrong-key' });
     const failure = await failing();
-    expect(failure.failure).toBe('refused');
-    expect(failure.message).toContain(keyName);
+    expect(failure.failure).toBe('unusable');
+    expect(failure.message).toMatch(new RegExp(`check the key, which came from the environment variable ${keyName}$`));
+    const provider = name.split('/')[0]!;
+    const byOption = (env: Record<string, string>) =>
+      resolveModels({
+        env: { [urlName]: server.url, ...env },
+        providers: { [provider]: { apiKey: 'another-wrong-key' } },
+      })(name);
+    const option = `which came from the option models.providers.${provider}.apiKey`;
+    model = await byOption({});
+    expect((await failing()).message).toMatch(new RegExp(`${option}$`));
+    model = await byOption({ [keyName]: testKey });
+    const { message } = await failing();
+    expect(message).toContain(`${option} (it overrides ${keyName})`);
+    expect(message).not.toMatch(/wrong-key|test-key/);
   });
 
   test('[MODEL5] a closed port is reported as unavailable', async () => {

@@ -100,7 +100,7 @@ test('[REPLAY1] failures of the model, and limits raised during the run, are not
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect((await session.replay({ turn: 2 })).departures).toEqual([]);
   const broken: Model = { ...answers, answer: () => Promise.reject(new ModelFailure('unavailable', 'never')) };
-  const other = await start(broken);
+  const other = await start(broken, { policies: { maxModelWaitMs: 20 } });
   expect(await (await other.session.send('Go')).result()).toMatchObject({ error: { code: 'MODEL_UNAVAILABLE' } });
   expect((await other.session.replay({ turn: 1 })).departures).toEqual([]);
 });

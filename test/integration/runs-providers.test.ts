@@ -53,6 +53,8 @@ const failures = async (session: Session): Promise<readonly string[]> =>
     event.type === 'model.failed' ? [event.payload.failure] : [],
   );
 
+const maxModelWaitMs = 20;
+
 describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name }) => {
   const start = (...replies: Reply[]) => startWith(20_000, ...replies);
   const startWith = async (
@@ -62,7 +64,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
     const server = await startProvider(api);
     undo.push(() => server.close());
     server.reply(...replies);
-    const agent = defineAgent({ name: 'reader', version: 1, model, tools: [read] });
+    const agent = defineAgent({ name: 'reader', version: 1, model, tools: [read], policies: { maxModelWaitMs } });
     const runtime = await openRuntime({
       store: openMemoryStore(),
       agents: [agent],
@@ -141,10 +143,17 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
       status: 'failed',
       error: { code: 'MODEL_REFUSED', message: expect.stringContaining('invalid key') },
     });
-    const busy = Array.from({ length: 5 }, (): Reply => ({ status: { status: 503, message: 'busy' } }));
-    const { session: other } = await start(...busy);
-    expect(await (await other.send('Go')).result()).toMatchObject({ error: { code: 'MODEL_UNAVAILABLE' } });
-    expect(await failures(other)).toHaveLength(5);
+  });
+
+  test('[RUN11, FALL6] a transient failure ends the run once the run has waited for the stated time', async () => {
+    const busy = Array.from({ length: 20 }, (): Reply => ({ status: { status: 503, message: 'busy' } }));
+    const { session } = await startWith(20_000, ...busy);
+    expect(await (await session.send('Go')).result()).toMatchObject({ error: { code: 'MODEL_UNAVAILABLE' } });
+    const failed = (await Array.fromAsync(session.events())).flatMap((event) =>
+      event.type === 'model.failed' ? [event.payload.retryInMs] : [],
+    );
+    expect(failed.at(-1)).toBeUndefined();
+    expect(failed.slice(0, -1).reduce((sum: number, ms) => sum + ms!, 0)).toBe(maxModelWaitMs);
   });
 
   test('[RUN11] a context that is too long is compacted once, and the run continues', async () => {

@@ -1,6 +1,7 @@
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
 import { printableLine } from '../terminal/printable.ts';
+import { isoTime } from './time.ts';
 
 type Part = Message['content'][number];
 type Gists = { readonly [T in EventType]: (payload: PayloadOf<T>) => string };
@@ -62,11 +63,14 @@ const gists: Gists = {
   'context.compacted': ({ from, to, evicted }) => `seq:${from} to seq:${to}, ${evicted[0] ?? ''}`,
   'input.admitted': ({ message, policy }) => `${policy}: ${messageGist(message)}`,
   'run.resumed': ({ worker }) => (worker ? `by ${worker}` : ''),
-  'run.waiting': ({ for: what, reason }) => `for ${what}${reason ? `: ${reason}` : ''}`,
+  'run.waiting': ({ for: what, reason, until }) =>
+    `for ${what}${until === undefined ? '' : ` until ${isoTime(until)}`}${reason ? `: ${reason}` : ''}`,
   'model.called': ({ model, attempt, requestTokens }) =>
     `${model}, about ${requestTokens} tokens${attempt > 1 ? `, attempt ${attempt}` : ''}`,
-  'model.completed': ({ usage, finish }) => `${finish}, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
-  'model.failed': ({ failure, message }) => `${failure}: ${message}`,
+  'model.completed': ({ model, usage, finish }) =>
+    `${model} ${finish}, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+  'model.failed': ({ model, failure, message, next }) =>
+    `${model} ${failure}${next === undefined ? '' : `, asking ${next}`}: ${message}`,
   'message.progressed': ({ pieces }) => pieces.map(({ text }) => text).join(' '),
   'message.abandoned': ({ content, why, message }) =>
     content ? `${why ?? ''}: ${content.map(({ text }) => text).join(' ')}` : message,

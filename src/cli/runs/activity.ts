@@ -70,10 +70,12 @@ const descriptions: { readonly [T in EventType]?: Describe<T> } = {
     },
   ],
   // The last failure is shown by the end of the run, which also gives the advice.
-  'model.failed': ({ failure, message, retryInMs }) =>
-    retryInMs === undefined
+  'model.failed': ({ failure, message, retryInMs, next }) => {
+    if (next !== undefined) return notable(printableLine(`${failure}: ${message}; asking ${next} instead`));
+    return retryInMs === undefined
       ? []
-      : notable(printableLine(`${failure}: ${withoutRemedy(message)}; retrying in ${duration(retryInMs)}`)),
+      : notable(printableLine(`${failure}: ${withoutRemedy(message)}; retrying in ${duration(retryInMs)}`));
+  },
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),
   'approval.settled': ({ answer, comment }, { actor }) =>

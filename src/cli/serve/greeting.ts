@@ -3,6 +3,7 @@ import type { Runtime } from '../../runtime.ts';
 import { scriptNote } from '../config/script-note.ts';
 import { keptKeyFile, keyFileIn, readKeptKey } from '../names/kept-key.ts';
 import type { Context } from '../parse/command.ts';
+import { modelProblems, modelsText } from '../render/model-text.ts';
 import { shellWord } from '../render/wrap-command.ts';
 import { wrap } from '../terminal/display-width.ts';
 import type { FirstKey } from './first-key.ts';
@@ -58,11 +59,15 @@ export const greetingOf = async (
 ): Promise<readonly string[]> => {
   const config = await context.config();
   const taken = takenPort === undefined ? '' : `, since port ${takenPort} is in use`;
-  const models = config.agents.map((agent) => `${agent.name} uses ${agent.modelName ?? 'no model'}`).join(', ');
+  const agents = runtime.agents.list();
+  const uses = agents.map(
+    ({ name, version, models }) => `${name} ${version} uses ${models.length > 0 ? modelsText(models) : 'no model'}`,
+  );
   const key = await keyOf(context, runtime, first);
   const about = [
     `serving ${context.storeName()} at ${url}${taken}`,
-    scriptNote(config) ?? `agents: ${models}`,
+    scriptNote(config) ?? `agents: ${uses.join('; ')}`,
+    ...modelProblems(agents),
     ...(worksHere ? [] : [`no worker runs here: start one with \`${context.commandText('worker')}\``]),
     key.line,
   ];

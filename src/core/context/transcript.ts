@@ -19,6 +19,8 @@ export interface TranscriptEntry {
   readonly actor: Actor;
   /** The run that wrote the message. Absent if a loop outside Perdure wrote it. */
   readonly run?: RunId | undefined;
+  /** The model that wrote the message, as `provider/model`. Absent if no run recorded it. */
+  readonly model?: string | undefined;
   readonly message: Message;
   /** Why the answer broke off: `message` has what was shown of it. Absent if the message is complete. */
   readonly brokenOff?: BrokenOff | undefined;
@@ -104,14 +106,8 @@ export async function* messagesOf(
         continue;
       }
       const { seq, turn, at, actor, run } = event;
-      yield {
-        seq,
-        turn,
-        at,
-        actor,
-        ...(run && { run }),
-        message: (event as SessionEvent<'message.appended'>).payload.message,
-      };
+      const { message, model } = (event as SessionEvent<'message.appended'>).payload;
+      yield { seq, turn, at, actor, ...(run && { run }), ...(model && { model }), message };
     }
   }
 }

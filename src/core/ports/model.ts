@@ -77,12 +77,19 @@ export const modelName = (model: unknown): string | undefined => {
   const { provider, modelId, name, steps } = (model ?? {}) as Partial<Record<string, unknown>>;
   // A provider of the AI SDK such as `anthropic.messages` serves models named `anthropic/…`.
   if (typeof modelId === 'string') return `${String(provider).split('.')[0]}/${modelId}`;
-  if (typeof name !== 'string') return undefined;
-  return Array.isArray(steps) ? `scripted/${name}` : name;
+  if (Array.isArray(steps)) return `scripted/${name ?? 'script'}`;
+  return typeof name === 'string' ? name : undefined;
 };
 
-/** Resolves the model that an agent names. Throws HOSTED_MODEL_UNAVAILABLE, whose message says what to configure. */
-export type ResolveModel = (model: unknown) => Promise<Model>;
+/** The provider of a model: the part of its name before the first slash. */
+export const providerOf = (model: string): string => model.split('/', 1)[0]!;
+
+export interface ResolveModel {
+  /** Resolves the model that an agent names. Throws HOSTED_MODEL_UNAVAILABLE, whose message says what to configure. */
+  (model: unknown): Promise<Model>;
+  /** Returns what must be configured before the model can be used. Undefined if nothing is missing. Opens nothing. */
+  problem(model: unknown): string | undefined;
+}
 
 export class ModelFailure extends Error {
   override readonly name = 'ModelFailure';

@@ -1,4 +1,4 @@
-import type { SessionEvent } from '../../schema/event.ts';
+import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import { type FollowedRun, followRun, isOfRun, newlyFollowed } from '../../schema/follow-run.ts';
 import type { MessageId, RunId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
@@ -25,6 +25,9 @@ const kinds: readonly ('reasoning' | 'text')[] = ['reasoning', 'text'];
 
 const textOf = ({ content }: Extract<Message, { role: 'assistant' }>, kind: Kind): string =>
   content.map((part) => (part.type === kind ? part.text : '')).join('');
+
+const failureText = ({ message, next }: PayloadOf<'model.failed'>): string =>
+  next === undefined ? message : `${message}; the run asks ${next} instead`;
 
 /**
  * Builds the parts of a run from its events and its previews. Pieces of an answer are held back until the log has the
@@ -159,7 +162,7 @@ export class RunParts {
         return { type: 'waiting', seq, for: reason, session, reason: why };
       }
       case 'model.failed':
-        return this.#open && this.#restart(seq, this.#open, event.payload.message);
+        return this.#open && this.#restart(seq, this.#open, failureText(event.payload));
       case 'message.abandoned': {
         const { message, why = 'stopped', isRest } = event.payload;
         if (isRest || why === 'failed') return undefined; // another event before it has this part

@@ -138,7 +138,8 @@ export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: Admitted
 };
 
 /** Why a run that has not ended makes no progress. */
-type Rest = Omit<WaitingRun, 'run' | 'usage'> | Omit<PausedRun, 'run' | 'usage'>;
+type Rest = WithoutRun<WaitingRun> | WithoutRun<PausedRun> | WithoutRun<RunUnderWay>;
+type WithoutRun<Result> = Omit<Result, 'run' | 'usage'>;
 
 const waitsFor = (rest: Rest | undefined, reason: WaitingRun['waitingFor']): boolean =>
   rest?.status === 'waiting' && rest.waitingFor === reason;
@@ -149,9 +150,10 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
     case 'run.waiting':
     case 'child.waiting': {
       if (event.run !== run) return before;
-      const { for: waitingFor, reason } = event.payload;
-      if (waitingFor === 'model') return undefined; // continues by itself
-      return { status: 'waiting', waitingFor, reason, waitsIn: event.payload.session };
+      const { for: waitingFor, reason, session: waitsIn } = event.payload;
+      if (waitingFor !== 'model') return { status: 'waiting', waitingFor, reason, waitsIn };
+      const until = event.type === 'run.waiting' ? event.payload.until : undefined;
+      return { status: 'running', waitingFor, reason, until }; // continues by itself
     }
     case 'run.started':
     case 'run.resumed':

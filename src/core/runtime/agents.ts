@@ -1,12 +1,22 @@
 import { PerdureError } from '../../schema/error.ts';
+import type { ResolveModel } from '../ports/model.ts';
 import type { Effects } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Scope } from './scope.ts';
 
+export interface ModelInfo {
+  readonly name: string;
+  /** What must be configured before the model can be used. Absent if it is configured in this process. */
+  readonly problem?: string | undefined;
+}
+
 export interface AgentInfo {
   readonly name: string;
   readonly version: number;
+  /** The model that runs ask first. */
   readonly model?: string | undefined;
+  /** The model and its fallbacks, in order. */
+  readonly models: readonly ModelInfo[];
   readonly tools: readonly { readonly name: string; readonly description: string; readonly effects: Effects }[];
 }
 
@@ -18,19 +28,34 @@ export interface Agents {
   get(name: string, version?: number): Agent;
 }
 
-const infoOf = ({ name, version, modelName, tools }: Agent): AgentInfo => ({
-  name,
-  version,
-  model: modelName,
-  tools: [...tools.values()].map((tool) => ({ name: tool.name, description: tool.description, effects: tool.effects })),
+/** The models of an agent, with what each of them lacks. */
+export const modelInfos = (
+  { models, modelNames }: Agent,
+  resolve: Pick<ResolveModel, 'problem'>,
+): readonly ModelInfo[] =>
+  models.map((model, index) => {
+    const problem = resolve.problem(model);
+    return { name: modelNames[index]!, ...(problem !== undefined && { problem }) };
+  });
+
+const infoOf = (agent: Agent, resolve: ResolveModel): AgentInfo => ({
+  name: agent.name,
+  version: agent.version,
+  model: agent.modelNames[0],
+  models: modelInfos(agent, resolve),
+  tools: [...agent.tools.values()].map((tool) => ({
+    name: tool.name,
+    description: tool.description,
+    effects: tool.effects,
+  })),
 });
 
-export const agentsOf = ({ agents }: Scope): Agents => {
+export const agentsOf = ({ agents, models }: Scope): Agents => {
   const all = [...agents.values()].sort((a, b) =>
     a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1,
   );
   return {
-    list: () => all.map(infoOf),
+    list: () => all.map((agent) => infoOf(agent, models)),
     get: (name, version) => {
       const found = all.find((agent) => agent.name === name && (version === undefined || agent.version === version));
       if (found) return found;

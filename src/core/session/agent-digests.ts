@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PayloadOf } from '../../schema/event.ts';
 import type { Tool } from '../ports/tool.ts';
-import type { Agent } from './agent.ts';
+import { type Agent, defaultModelWaitMs } from './agent.ts';
 
 /**
  * The maximum number of tools with separate digests. An agent with more tools has one digest for all of them, so that
@@ -24,10 +24,25 @@ const toolContent = (tool: Tool): unknown => {
 };
 
 /** A script is all of its model. Of any other model only the name is known. */
-const modelContent = ({ model, modelName }: Agent): unknown => {
+const contentOfModel = (model: unknown, name: string | undefined): unknown => {
   const { steps } = (model ?? {}) as { readonly steps?: unknown };
-  return Array.isArray(steps) ? [modelName, model] : modelName;
+  return Array.isArray(steps) ? [name, model] : name;
 };
+
+/** An agent with one model has the digest of that model, as it had before agents could have several. */
+const modelContent = ({ models, modelNames }: Agent): unknown => {
+  const contents = models.map((model, index) => contentOfModel(model, modelNames[index]));
+  return contents.length > 1 ? contents : contents[0];
+};
+
+/** The policies. Those that have their default are left out, so that a new policy changes no digest. */
+const policyContent = ({ maxSteps, budget, summarize, onModelFailure, maxModelWaitMs }: Agent): unknown => ({
+  maxSteps,
+  budget,
+  summarize: summarize !== undefined,
+  ...(onModelFailure !== 'fallback' && { onModelFailure }),
+  ...(maxModelWaitMs !== defaultModelWaitMs && { maxModelWaitMs }),
+});
 
 const toolDigests = (tools: Agent['tools']): Record<string, string> => {
   const contents = [...tools].map(([name, tool]) => [`tools.${name}`, toolContent(tool)] as const);
@@ -44,7 +59,7 @@ const computed = new WeakMap<Agent, Readonly<Record<string, string>>>();
 export const digestsOf = (agent: Agent): Readonly<Record<string, string>> => {
   const known = computed.get(agent);
   if (known) return known;
-  const { instructions, initial, settings, output, prepare, maxSteps, budget, summarize } = agent;
+  const { instructions, initial, settings, output, prepare } = agent;
   const parts = {
     instructions,
     model: modelContent(agent),
@@ -52,7 +67,7 @@ export const digestsOf = (agent: Agent): Readonly<Record<string, string>> => {
     settings,
     output: output?.schema,
     prepare: prepare?.command,
-    policies: { maxSteps, budget, summarize: summarize !== undefined },
+    policies: policyContent(agent),
   };
   const defined = Object.entries(parts).filter(([, content]) => content !== undefined);
   const digests = {

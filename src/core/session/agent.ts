@@ -25,6 +25,12 @@ export type CheckingSchema<Own, Parsed> = StandardSchemaV1<Own, Parsed> &
 /** Exact, so that `any` and an added or dropped optional key count as different too. */
 type AreSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
+/** One model of an agent: a name, a script, a language model of the AI SDK, or a `Model`. */
+export type ModelChoice = string | object;
+
+export const modelFailurePolicies = ['fallback', 'wait', 'fail'] as const;
+export type ModelFailurePolicy = (typeof modelFailurePolicies)[number];
+
 export interface AgentDefinition<Own extends object = OwnState, Output = unknown, Parsed = Own> {
   /** The name of the agent: a letter, then letters, digits, `-` or `_`, 63 characters at most. */
   readonly name: string;
@@ -36,10 +42,11 @@ export interface AgentDefinition<Own extends object = OwnState, Output = unknown
   /** The instructions that the model reads before the conversation. */
   readonly instructions?: string;
   /**
-   * A name such as `anthropic/…` or `openai/…`, a script of `defineScript`, or a language model of the AI SDK.
+   * A name such as `anthropic/…` or `openai/…`, a script of `defineScript`, or a language model of the AI SDK. A list
+   * names the first model to ask and its fallbacks, in order; `policies.onModelFailure` says when they are asked.
    * `session.send` needs a model. Your own loop does not.
    */
-  readonly model?: string | object;
+  readonly model?: ModelChoice | readonly ModelChoice[];
   /** The settings of each request to the model. */
   readonly settings?: ModelSettings;
   /** Tools made by `defineTool`, and tools of `perdure/tools`. */
@@ -82,6 +89,15 @@ export interface AgentPolicies {
    * waits for a person.
    */
   readonly budget?: Limits;
+  /**
+   * What a run does when its model gives no answer. `fallback`, the default, asks the next model of the list, and waits
+   * when every model has failed. `wait` asks only the first model, and waits. `fail` fails the run.
+   */
+  readonly onModelFailure?: ModelFailurePolicy;
+  /**
+   * How long a run waits for its models in total, from one answer to the next, before it fails: 30 minutes by default.
+   */
+  readonly maxModelWaitMs?: number;
 }
 
 /** Describes and parses an answer that must fit a schema. */
@@ -97,8 +113,10 @@ export interface Agent<Own = unknown, Output = unknown> {
   readonly name: string;
   readonly version: number;
   readonly instructions?: string | undefined;
-  readonly model: unknown;
-  readonly modelName?: string | undefined;
+  /** The model and its fallbacks, in order. */
+  readonly models: readonly ModelChoice[];
+  /** Their names, as logs and listings show them. */
+  readonly modelNames: readonly string[];
   readonly settings: ModelSettings;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly output?: AnswerForm | undefined;
@@ -106,6 +124,8 @@ export interface Agent<Own = unknown, Output = unknown> {
   readonly maxSteps: number;
   readonly summarize?: Summarize | undefined;
   readonly budget?: Limits | undefined;
+  readonly onModelFailure: ModelFailurePolicy;
+  readonly maxModelWaitMs: number;
   readonly initial: OwnState;
   /** Identifies the schema of the agent's own state. A version with another hash needs `migrate`. */
   readonly schemaHash: string;
@@ -131,7 +151,23 @@ const fields: Record<keyof AgentDefinition, true> = {
   migrate: true,
 };
 const settingFields: Record<keyof ModelSettings, true> = { maxOutputTokens: true, temperature: true, provider: true };
-const policyFields: Record<keyof AgentPolicies, true> = { maxSteps: true, summarize: true, budget: true };
+const policyFields: Record<keyof AgentPolicies, true> = {
+  maxSteps: true,
+  summarize: true,
+  budget: true,
+  onModelFailure: true,
+  maxModelWaitMs: true,
+};
+
+export const defaultModelWaitMs = 30 * 60_000;
+
+const policyProblem = ({ onModelFailure = 'fallback', maxModelWaitMs = 0 }: AgentPolicies): string | undefined => {
+  if (!modelFailurePolicies.includes(onModelFailure)) {
+    return `policies.onModelFailure: expected ${modelFailurePolicies.join(', ')}, got ${JSON.stringify(onModelFailure)}`;
+  }
+  if (Number.isFinite(maxModelWaitMs) && maxModelWaitMs >= 0) return undefined;
+  return `policies.maxModelWaitMs: expected milliseconds from 0, got ${String(maxModelWaitMs)}`;
+};
 
 /**
  * Returns why a definition is invalid. Validates without zod, because programs define agents at startup and loading
@@ -145,7 +181,8 @@ const definitionProblem = (definition: Partial<Record<string, unknown>>): string
   if (!Number.isSafeInteger(version) || Number(version) < 1) return 'version: expected a whole number from 1';
   const unknown =
     fieldProblem(definition, fields) ?? fieldProblem(settings, settingFields) ?? fieldProblem(policies, policyFields);
-  if (unknown || instructions === undefined) return unknown;
+  const wrong = unknown ?? policyProblem(policies as AgentPolicies);
+  if (wrong || instructions === undefined) return wrong;
   if (typeof instructions !== 'string') return 'instructions: expected text';
   const problem = textProblem(instructions);
   return problem && `instructions: ${problem}`;
@@ -227,6 +264,25 @@ const answerForm = (name: string, schema: StandardSchemaV1): AnswerForm => {
   };
 };
 
+const maxModels = 20;
+
+interface NamedModels {
+  readonly models: readonly ModelChoice[];
+  readonly modelNames: readonly string[];
+}
+
+/** The models of an agent and their names. Runs know their models by name, so that no two may have the same one. */
+const modelsOf = (agent: string, given: AgentDefinition['model']): NamedModels => {
+  if (given === undefined) return { models: [], modelNames: [] };
+  const models: readonly ModelChoice[] = Array.isArray(given) ? given : [given];
+  const modelNames = models.map((model) => modelName(model) ?? 'unnamed');
+  if (models.length === 0) throw invalid(agent, 'model: the list is empty: name a model, or leave `model` out');
+  if (models.length > maxModels) throw invalid(agent, `model: ${models.length} models, but ${maxModels} at most`);
+  const twice = modelNames.find((name, index) => modelNames.indexOf(name) < index);
+  if (twice !== undefined) throw invalid(agent, `model: ${twice} occurs twice: give each model its own name`);
+  return { models, modelNames };
+};
+
 const prepareOf = (
   name: string,
   given: AgentDefinition['prepare'],
@@ -269,8 +325,7 @@ export const defineAgent = <Own extends object = OwnState, Output = string, Pars
     name,
     version,
     instructions,
-    model,
-    modelName: modelName(model),
+    ...modelsOf(name, model),
     settings,
     tools,
     prepare: prepareOf(name, definition.prepare, tools),
@@ -278,6 +333,8 @@ export const defineAgent = <Own extends object = OwnState, Output = string, Pars
     maxSteps: policies.maxSteps ?? defaultMaxSteps,
     summarize: policies.summarize,
     budget: policies.budget,
+    onModelFailure: policies.onModelFailure ?? 'fallback',
+    maxModelWaitMs: policies.maxModelWaitMs ?? defaultModelWaitMs,
     initial,
     hasState: state !== undefined,
     schemaHash: hash('sha256', JSON.stringify(state ? describe(state, version) : null), 'hex'),

@@ -8,6 +8,7 @@ import { decide, type SessionCommand } from './decide.ts';
 import { noFiles } from './files-fold.ts';
 import type { SessionFold } from './fold.ts';
 import { nothingSecret } from './redaction/redact.ts';
+import { noTrials } from './runs/model-trials.ts';
 import { type ActiveRun, noRuns } from './runs/run-fold.ts';
 
 const actor = 'member:ann' as Actor;
@@ -43,6 +44,7 @@ const run: ActiveRun = {
   steps: 0,
   failures: 0,
   overflowed: false,
+  trials: noTrials,
   repairs: 0,
 };
 

@@ -22,7 +22,8 @@ const described = (summary: SessionSummary, { title, metadata, priority }: Descr
   };
 };
 
-const notWaiting = ({ waiting: _, waitingOn: __, ...summary }: SessionSummary): SessionSummary => summary;
+const notWaiting = ({ waiting: _, waitingOn: __, waitsUntil: ___, ...summary }: SessionSummary): SessionSummary =>
+  summary;
 const notFailed = ({ failure: _, ...summary }: SessionSummary): SessionSummary => summary;
 
 /** The beginning of the session and its plan, as the first event of a fork and a rewind repeat them. */
@@ -109,10 +110,11 @@ const committed = (summary: SessionSummary, event: StoredEvent): SessionSummary 
 
 const waits = (
   summary: SessionSummary,
-  { for: waiting, reason }: PayloadOf<'run.waiting' | 'child.waiting'>,
+  { for: waiting, reason, until }: Omit<PayloadOf<'run.waiting'>, 'session'>,
 ): SessionSummary => ({
   ...notWaiting(summary),
   waiting,
+  ...(until !== undefined && { waitsUntil: until }),
   ...(reason && { waitingOn: shorten(reason, maxChars) }),
 });
 

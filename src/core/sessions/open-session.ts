@@ -10,6 +10,7 @@ import { FilesOption, openedFiles } from '../engine/open-files.ts';
 import { keyOf, type ModelAccess, type WorktreeAccess, type WriteAccess } from '../engine/scope.ts';
 import { type Agent, isAgent } from '../session/agent.ts';
 import { decideOpen, type Opening } from '../session/decide-open.ts';
+import { requireModel } from './require-model.ts';
 
 export interface OpenOptions<A extends Agent = Agent> {
   /** The agent that answers inputs, made by `defineAgent`. Without one, your own loop appends the messages. */
@@ -53,7 +54,7 @@ export const openSession = async (
 ): Promise<SessionId> => {
   const { agent, carryFrom, files, ...about } = parseInput('the session', Options, input);
   const key = keyOf(scope, newId('ses', scope.clock.now()));
-  if (agent?.model !== undefined) await scope.models(agent.model);
+  if (agent) await requireModel(scope, agent);
   const source = typeof carryFrom === 'object' ? carryFrom.id : carryFrom;
   const carry = source && (await scope.folds.head(keyOf(scope, source)));
   const opening = { ...about, agent, carry, ...caller };

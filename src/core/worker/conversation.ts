@@ -6,11 +6,14 @@ import type { RunWriter } from '../engine/run-writer.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import { assembleContext, type Context } from '../session/context/context.ts';
 import type { ContextEntry } from '../session/context/context-units.ts';
+import { withoutForeignParts } from '../session/context/foreign-parts.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 
 interface Request {
   readonly maxTokens: number;
+  /** The model that receives the context, as `provider/model`. */
+  readonly model: string;
   readonly instructions: string;
 }
 
@@ -25,6 +28,8 @@ interface Known {
   readonly turn: number;
   readonly compaction: SessionFold['compaction'];
   readonly instructions: string;
+  /** The room for which `entries` were read. A model with a larger window needs earlier turns too. */
+  readonly maxTokens: number;
   readonly systemWithin: ContextParts['systemWithin'];
   readonly entries: ContextEntry[];
   /** The seq up to which `entries` is complete. */
@@ -33,7 +38,10 @@ interface Known {
 
 const entryOf = (event: SessionEvent): ContextEntry | undefined => {
   const { seq, turn } = event;
-  if (event.type === 'message.appended') return { seq, turn, message: event.payload.message };
+  if (event.type === 'message.appended') {
+    const { message, model } = event.payload;
+    return { seq, turn, message, model };
+  }
   return event.type === 'message.abandoned' ? brokenEntry(event) : undefined;
 };
 
@@ -58,7 +66,9 @@ export class Conversation {
   }
 
   async context(fold: SessionFold, request: Request): Promise<TurnsContext> {
-    const { entries, systemWithin } = this.#isNewest(fold, request) ? this.#known! : await this.#read(fold, request);
+    const known = this.#isNewest(fold, request) ? this.#known! : await this.#read(fold, request);
+    const { systemWithin } = known;
+    const entries = withoutForeignParts(known.entries, request.model);
     const context = assembleContext(entries, request.maxTokens, systemWithin);
     const turns = new Set(entries.filter(({ seq }) => seq >= context.from).map(({ turn }) => turn));
     return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
@@ -83,20 +93,21 @@ export class Conversation {
     return event?.type === 'message.appended' ? event.payload.message : undefined;
   }
 
-  #isNewest({ seq, turn, compaction }: SessionFold, { instructions }: Request): boolean {
+  #isNewest({ seq, turn, compaction }: SessionFold, { instructions, maxTokens }: Request): boolean {
     const known = this.#known;
     return (
       known?.seq === seq &&
       known.turn === turn &&
       known.compaction === compaction &&
+      known.maxTokens >= maxTokens &&
       known.instructions === instructions
     );
   }
 
-  async #read(fold: SessionFold, request: Request): Promise<Known> {
-    const { entries, systemWithin } = await readContextParts(this.#scope, this.#writer.key, { fold, ...request });
+  async #read(fold: SessionFold, { instructions, maxTokens }: Request): Promise<Known> {
+    const parts = await readContextParts(this.#scope, this.#writer.key, { fold, instructions, maxTokens });
     const { turn, compaction, seq } = fold;
-    this.#known = { turn, compaction, instructions: request.instructions, systemWithin, entries: [...entries], seq };
+    this.#known = { turn, compaction, instructions, maxTokens, ...parts, entries: [...parts.entries], seq };
     return this.#known;
   }
 

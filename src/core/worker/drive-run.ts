@@ -2,14 +2,13 @@ import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
-import type { Model } from '../ports/model.ts';
 import { endChildren } from '../runs/cancel.ts';
 import { endDrafts, type RunEnd } from '../session/runs/end-run.ts';
 import { nextStep } from '../session/runs/next-step.ts';
 import type { ActiveRun, QueuedInput } from '../session/runs/run-fold.ts';
+import { askModels } from './ask-models.ts';
 import { callTools } from './call-tools.ts';
 import { currentRequester } from './current-requester.ts';
-import { askModel } from './model-step.ts';
 import { recoverCalls } from './recover-calls.ts';
 import { reportHandoff } from './report-handoff.ts';
 import { agentActor, type RunContext } from './run-context.ts';
@@ -88,7 +87,7 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd |
 };
 
 /** Executes the steps of a run. Returns how the run ended, or undefined if it did not end here. */
-const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined> => {
+const drive = async (run: RunContext): Promise<RunEnd | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
     if (run.isEnding()) return undefined;
@@ -130,7 +129,7 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
         break;
       }
       case 'ask': {
-        const asked = await askModel(run, model);
+        const asked = await askModels(run);
         if (asked.ended === 'waits') return undefined;
         if (asked.ended === 'failed') return end(run, { status: 'failed', error: asked.error });
       }
@@ -142,9 +141,9 @@ const drive = async (run: RunContext, model: Model): Promise<RunEnd | undefined>
  * Continues a claimed run until it ends, waits or is paused. Every step is derived from the log alone, so other
  * workers may have executed the earlier steps.
  */
-export const driveRun = (run: RunContext, model: Model): Promise<void> =>
-  inRunSpan(run, model, async (span) => {
-    const ended = await drive(run, model);
+export const driveRun = (run: RunContext): Promise<void> =>
+  inRunSpan(run, async (span) => {
+    const ended = await drive(run);
     if (ended) span.set({ 'perdure.run.status': ended.status });
     if (ended?.status === 'failed') span.fail(ended.error.code);
   });

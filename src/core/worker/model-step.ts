@@ -1,23 +1,13 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { backoffMs } from '../../concurrency/backoff.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { AssistantPart } from '../../schema/message.ts';
-import type { ModelFailureKind } from '../../schema/run.ts';
-import type { RunFailure, RunFailureCode } from '../../schema/run-failure-catalog.ts';
+import type { RunFailure } from '../../schema/run-failure-catalog.ts';
 import { compactSession } from '../context/compact.ts';
 import { ShownText } from '../engine/previews.ts';
-import { readPartialAnswer } from '../engine/read-partial-answer.ts';
-import {
-  type Finish,
-  type Model,
-  type ModelAnswer,
-  type ModelDelta,
-  ModelFailure,
-  type ModelRequest,
-} from '../ports/model.ts';
+import type { Finish, Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/model.ts';
 import type { Context } from '../session/context/context.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { Call } from '../session/events/call-events.ts';
@@ -25,41 +15,24 @@ import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
 import { redactAs } from '../session/redaction/redact-draft.ts';
 import { budgetProblem, type Reserve } from '../session/runs/budget.ts';
-import { abandoned } from '../session/runs/partial-answer.ts';
 import { AnswerProgress } from './answer-progress.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
+import { type Asked, failureOf, modelFailed } from './model-failed.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { inChatSpan } from './run-spans.ts';
 import { untilAborted } from './run-tool.ts';
-import type { WorkAccess } from './work-access.ts';
-
-/** The outcome of a request to the model, from the run's point of view. */
-export type Asked =
-  | { readonly ended: 'goes-on' }
-  | { readonly ended: 'waits' }
-  | { readonly ended: 'failed'; readonly error: RunFailure };
 
 export const defaultOutputTokens = 16_384;
 /** The share of the model's window beyond which older turns are compacted before the next request. */
 const compactAt = 0.8;
 const keptTurns = 4;
-const maxFailures = 5;
-const maxBackoffMs = 60_000;
-/** The minimum length of a wait that is recorded. During such a wait the worker releases the session. */
-const longWaitMs = 5000;
 
 /** The settings of a request. Always includes a limit for the answer, so that the reserved budget covers it. */
 const settingsOf = ({ agent: { settings } }: RunContext) => ({
   ...settings,
   maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
 });
-
-const retryDelayMs = ({ timing, random }: WorkAccess, failures: number, { retryAfterMs }: ModelFailure): number => {
-  if (retryAfterMs !== undefined) return Math.min(maxBackoffMs, retryAfterMs);
-  const backoff = { firstMs: timing.modelBackoffMs, maxMs: maxBackoffMs, fixed: 0.5 };
-  return Math.round(backoffMs(failures + 1, backoff, random.number));
-};
 
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
@@ -93,7 +66,7 @@ const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number):
 /** Returns the context, after compacting older turns that are too long or no longer fit. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
   const room = model.contextTokens - settingsOf(run).maxOutputTokens;
-  const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run) };
+  const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run), model: model.name };
   const whole = await run.conversation.context(fold, request);
   const isLong = whole.tokens > room * compactAt && whole.turns > keptTurns;
   const { overflowed } = fold.run!;
@@ -155,7 +128,7 @@ const answered = (
     { type: 'model.completed', payload: { model: model.name, finish, usage, durationMs }, ...common },
     {
       type: 'message.appended',
-      payload: { message: { id: call.payload.message, role: 'assistant', content } },
+      payload: { message: { id: call.payload.message, role: 'assistant', content }, model: model.name },
       ...common,
     },
   ];
@@ -165,18 +138,6 @@ const callsOf = ({ parts }: ModelAnswer): readonly Call[] =>
   parts.flatMap((part) =>
     part.type === 'tool-call' ? { tool: part.tool, callId: part.callId, input: part.input } : [],
   );
-
-const failureOf = (error: unknown): ModelFailure => {
-  if (error instanceof ModelFailure) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new ModelFailure('refused', message, { cause: error });
-};
-
-const mayTryAgain = (failure: ModelFailure, fold: SessionFold): boolean => {
-  const { failures, overflowed } = fold.run!;
-  if (failure.failure === 'refused') return false;
-  return failure.failure === 'overflow' ? !overflowed : failures + 1 < maxFailures;
-};
 
 /** Asks the model once. The call is journaled before the request, and the answer or failure after it. */
 export const askModel = async (run: RunContext, model: Model): Promise<Asked> => {
@@ -220,7 +181,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     await progress.breakOff();
     signal.throwIfAborted();
     if (isPerdureError(error)) throw error;
-    return failed(run, model, call, failureOf(error));
+    return modelFailed(run, model.name, failureOf(error));
   }
   progress.end();
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
@@ -254,56 +215,4 @@ const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
 const finished = ({ finish }: ModelAnswer): Asked => {
   const error = cutOff[finish];
   return error ? { ended: 'failed', error } : { ended: 'goes-on' };
-};
-
-const failureCodes: Readonly<Record<ModelFailureKind, RunFailureCode>> = {
-  overflow: 'MODEL_OVERFLOW',
-  'rate-limit': 'MODEL_RATE_LIMIT',
-  unavailable: 'MODEL_UNAVAILABLE',
-  timeout: 'MODEL_TIMEOUT',
-  'broken-stream': 'MODEL_BROKEN_STREAM',
-  refused: 'MODEL_REFUSED',
-};
-
-const failed = async (
-  run: RunContext,
-  model: Model,
-  call: EventDraft<'model.called'>,
-  failure: ModelFailure,
-): Promise<Asked> => {
-  const fold = await run.writer.fold();
-  const isRetried = mayTryAgain(failure, fold);
-  const retryInMs = isRetried ? retryDelayMs(run.scope, fold.run!.failures, failure) : undefined;
-  const { attempt } = call.payload;
-  const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
-  const waits = failure.failure !== 'overflow' && retryInMs !== undefined && retryInMs >= longWaitMs;
-  const until = waits ? run.scope.clock.now() + retryInMs : undefined;
-  const failedDraft: EventDraft = {
-    type: 'model.failed',
-    payload: {
-      model: model.name,
-      attempt,
-      failure: failure.failure,
-      message: String(asJson(failure.message)),
-      retryInMs,
-      usage: failure.usage,
-    },
-    ...common,
-  };
-  const reason = `asks ${model.name} again after: ${failure.failure}`;
-  const rest: EventDraft[] = waits
-    ? [{ type: 'run.waiting', payload: { for: 'model', reason, until }, ...common }]
-    : [];
-  const partial = await readPartialAnswer(run.scope, run.writer.key, fold);
-  const broken = partial
-    ? [abandoned(partial.message, 'failed', { ...partial, usage: failure.usage ? undefined : partial.usage }, common)]
-    : [];
-  await run.writer.record(failedDraft, ...broken, ...rest);
-  if (waits) return { ended: 'waits' };
-  if (retryInMs === undefined) {
-    return { ended: 'failed', error: { code: failureCodes[failure.failure], message: failure.message } };
-  }
-  if (failure.failure !== 'overflow') await run.scope.clock.sleep(retryInMs, { signal: run.signal });
-  run.signal.throwIfAborted();
-  return { ended: 'goes-on' };
 };

@@ -6,13 +6,22 @@ import { type Finish, type Model, type ModelAnswer, ModelFailure } from '../port
 import type { Tool } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd } from '../session/runs/call-end.ts';
 import { resultsIn } from '../session/runs/departures.ts';
+import type { RunModels } from './run-models.ts';
 
-type RecordedReply = ModelAnswer | { readonly failure: ModelFailureKind; readonly message: string };
+type RecordedReply =
+  | ModelAnswer
+  | {
+      readonly failure: ModelFailureKind;
+      readonly message: string;
+      /** Whether the run failed because of it, without asking again. */
+      readonly isLast: boolean;
+    };
 
 /** The part of a run's log that a replay needs. */
 export interface RecordedRun {
   readonly input: Message;
-  readonly model: string;
+  /** The models that were asked, in the order of their first requests. */
+  readonly models: readonly string[];
   readonly replies: readonly RecordedReply[];
   readonly calls: readonly { readonly tool: string; readonly input: Json; readonly end: CallEnd }[];
 }
@@ -37,7 +46,10 @@ type Completed = SessionEvent<'model.completed'>['payload'];
 const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
   let completed: Completed | undefined;
   return events.flatMap((event): RecordedReply[] => {
-    if (event.type === 'model.failed') return [{ failure: event.payload.failure, message: event.payload.message }];
+    if (event.type === 'model.failed') {
+      const { failure, message, retryInMs, next } = event.payload;
+      return [{ failure, message, isLast: retryInMs === undefined && next === undefined }];
+    }
     if (event.type === 'model.completed') completed = event.payload;
     if (event.type !== 'message.appended' || event.payload.message.role !== 'assistant' || !completed) return [];
     const { finish, usage } = completed;
@@ -59,33 +71,45 @@ export const recordedRun = (events: readonly SessionEvent[]): RecordedRun | unde
           part.type === 'tool-call' ? { tool: part.tool, input: part.input, end: endOf(events, part.callId) } : [],
         ),
   );
-  const model = events.find((event) => event.type === 'model.called')?.payload.model ?? 'recorded';
-  return { input, model, replies, calls };
+  const asked = events.flatMap((event) => {
+    if (event.type === 'model.called') return event.payload.model;
+    return event.type === 'model.failed' ? [event.payload.model, event.payload.next ?? []].flat() : [];
+  });
+  const models = asked.length > 0 ? [...new Set(asked)] : ['recorded'];
+  return { input, models, replies, calls };
 };
 
 /**
- * A model that returns the recorded replies in order, whatever the request. After the last reply, it reports the end
- * of the recording and fails.
+ * Models that return the recorded replies in order, whatever the request. After the last reply, they report the end of
+ * the recording and fail. The run waits for them exactly as often as the recorded run did.
  */
-export const recordedModel = (
-  { model, replies }: RecordedRun,
-  contextTokens: number,
+export const recordedModels = (
+  { models, replies }: RecordedRun,
+  contextTokensOf: (model: string) => Promise<number>,
   onRecordingOver: () => void,
-): Model => {
+): RunModels => {
   let next = 0;
+  const answer: Model['answer'] = async () => {
+    const reply = replies[next++];
+    if (!reply) {
+      onRecordingOver();
+      throw new ModelFailure('refused', 'the recording has no further answer');
+    }
+    if ('failure' in reply) throw new ModelFailure(reply.failure, reply.message);
+    return reply;
+  };
   return {
-    name: model,
-    contextTokens,
-    price: { input: 0, output: 0 },
-    answer: async () => {
-      const reply = replies[next++];
-      if (!reply) {
-        onRecordingOver();
-        throw new ModelFailure('refused', 'the recording has no further answer');
-      }
-      if ('failure' in reply) throw new ModelFailure(reply.failure, reply.message);
-      return reply;
+    names: models,
+    get maxWaitMs() {
+      const given = replies[next - 1];
+      return given && 'failure' in given && given.isLast ? 0 : Number.POSITIVE_INFINITY;
     },
+    open: async (name) => ({
+      name,
+      contextTokens: await contextTokensOf(name),
+      price: { input: 0, output: 0 },
+      answer,
+    }),
   };
 };
 

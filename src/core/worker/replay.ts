@@ -13,7 +13,8 @@ import type { SessionKey } from '../ports/store.ts';
 import { type CancelAccess, cancelRun } from '../runs/cancel.ts';
 import { handOver } from '../runs/handoff.ts';
 import { admitInput } from '../runs/send.ts';
-import { type Agent, agentName, isAgent } from '../session/agent.ts';
+import { type Agent, agentName, defaultModelWaitMs, isAgent } from '../session/agent.ts';
+import { defaultContextTokens } from '../session/context/context.ts';
 import { beginDrafts } from '../session/runs/begin-run.ts';
 import { type Departure, departuresBetween } from '../session/runs/departures.ts';
 import type { QueuedInput } from '../session/runs/run-fold.ts';
@@ -21,7 +22,8 @@ import { RunFiles } from '../session-files/run-files.ts';
 import { forkSession } from '../sessions/fork.ts';
 import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
-import { type RecordedRun, recordedModel, recordedRun, recordedTools } from './recorded-run.ts';
+import { type RecordedRun, recordedModels, recordedRun, recordedTools } from './recorded-run.ts';
+import { type RunModels, runModels } from './run-models.ts';
 import type { WorkAccess } from './work-access.ts';
 
 const Options = z.strictObject({
@@ -101,6 +103,27 @@ const cutOf = (events: readonly SessionEvent[]): Replay['upTo'] => {
 };
 
 /**
+ * Returns the window of a recorded model. A model that the agent no longer has gets the window of its first one. A
+ * recording can be played without the configuration of its models.
+ */
+const windowsOf = (scope: WorkAccess, agent: Agent) => {
+  const { names, open } = runModels(scope, agent);
+  return async (name: string): Promise<number> => {
+    try {
+      return (await open(names.includes(name) ? name : names[0]!)).contextTokens;
+    } catch {
+      return defaultContextTokens;
+    }
+  };
+};
+
+/** A model that is asked alone, instead of those of the agent. */
+const onlyModel = async ({ models }: WorkAccess, given: unknown): Promise<RunModels> => {
+  const model = await models(given);
+  return { names: [model.name], maxWaitMs: defaultModelWaitMs, open: async () => model };
+};
+
+/**
  * Executes the recording in the fork, until the run ends or the recording is used up. Returns the events of the
  * replay.
  */
@@ -114,32 +137,30 @@ const play = async (
   const agent = otherAgent ?? (await boundAgent(scope, fork));
   const isRecorded = otherModel === undefined;
   const over = new AbortController();
-  const model = isRecorded
-    ? recordedModel(recorded, (await scope.models(agent.model)).contextTokens, () => over.abort())
-    : await scope.models(otherModel);
+  const models = isRecorded
+    ? recordedModels(recorded, windowsOf(scope, agent), () => over.abort())
+    : await onlyModel(scope, otherModel);
   if (isRecorded) await execute(scope, fork, { type: 'limit', limits: {}, reason: 'a replay spends nothing' });
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
   const tools = recordedTools(agent.tools, recorded, live);
-  const driving = driveRun(
-    {
-      scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
-      writer,
-      conversation: new Conversation(scope, writer),
-      run,
-      requestedBy: requested?.by ?? scope.actor,
-      from: requested?.from,
-      agent,
-      tools,
-      files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
-      signal: AbortSignal.any([scope.closing, over.signal]),
-      preview: (written) => scope.previews.tell(fork, written),
-      isEnding: () => false,
-      waitFor: () => ({ [Symbol.dispose]: () => undefined }),
-    },
-    model,
-  );
+  const driving = driveRun({
+    scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
+    writer,
+    conversation: new Conversation(scope, writer),
+    run,
+    requestedBy: requested?.by ?? scope.actor,
+    from: requested?.from,
+    agent,
+    models,
+    tools,
+    files: new RunFiles({ scope, writer, place: placeOf(scope.data, writer.key), run, tools }, await writer.fold()),
+    signal: AbortSignal.any([scope.closing, over.signal]),
+    preview: (written) => scope.previews.tell(fork, written),
+    isEnding: () => false,
+    waitFor: () => ({ [Symbol.dispose]: () => undefined }),
+  });
   await driving.catch((error) => {
     if (!over.signal.aborted) throw error;
   });

@@ -6,6 +6,7 @@ import type { Tool } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
 import type { RunFiles } from '../session-files/run-files.ts';
 import type { Conversation } from './conversation.ts';
+import type { RunModels } from './run-models.ts';
 import type { WorkAccess } from './work-access.ts';
 
 /** A run in progress. Each step of the run receives it. */
@@ -18,6 +19,7 @@ export interface RunContext {
   readonly requestedBy: Actor;
   readonly from: Requester | undefined;
   readonly agent: Agent;
+  readonly models: RunModels;
   readonly tools: ReadonlyMap<string, Tool>;
   readonly files: RunFiles;
   /** Aborts when this worker loses the session or stops. */

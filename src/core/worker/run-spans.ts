@@ -15,7 +15,7 @@ const common = ({ scope, writer, agent, run }: Run, operation: string): SpanAttr
   'perdure.run.id': run,
 });
 
-const ofModel = ({ name }: Model): SpanAttributes => {
+const ofModel = (name: string): SpanAttributes => {
   const slash = name.indexOf('/');
   return {
     'gen_ai.request.model': name.slice(slash + 1),
@@ -23,8 +23,12 @@ const ofModel = ({ name }: Model): SpanAttributes => {
   };
 };
 
-export const inRunSpan = <T>(run: Run, model: Model, work: (span: OpenSpan) => Promise<T>): Promise<T> => {
-  const attributes = { ...common(run, 'invoke_agent'), ...ofModel(model) };
+/** Runs a run in a span, which names the agent's first model. */
+export const inRunSpan = <T>(
+  run: Run & Pick<RunContext, 'models'>,
+  work: (span: OpenSpan) => Promise<T>,
+): Promise<T> => {
+  const attributes = { ...common(run, 'invoke_agent'), ...ofModel(run.models.names[0]!) };
   return run.scope.spans.span({ name: `invoke_agent ${run.agent.name}`, kind: 'internal', attributes }, work);
 };
 
@@ -35,7 +39,7 @@ export const inChatSpan = (
   ask: () => Promise<ModelAnswer>,
   kindOf: (error: unknown) => string,
 ): Promise<ModelAnswer> => {
-  const asked = ofModel(model);
+  const asked = ofModel(model.name);
   const attributes = { ...common(run, 'chat'), ...asked };
   const name = `chat ${asked['gen_ai.request.model']}`;
   return run.scope.spans.span({ name, kind: 'client', attributes }, async (span) => {

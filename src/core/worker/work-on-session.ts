@@ -25,6 +25,7 @@ import { notifyCaller } from './notify-caller.ts';
 import { preparing } from './prepare-worktree.ts';
 import { findHandChanges } from './report-handoff.ts';
 import { agentActor, type RunContext } from './run-context.ts';
+import { runModels } from './run-models.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
 import type { WorkAccess } from './work-access.ts';
 
@@ -153,9 +154,10 @@ const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise
   using files = new RunFiles({ scope, writer, place, run, tools, prepare }, fold);
   const conversation = new Conversation(scope, writer);
   const preview = (written: Written) => scope.previews.tell(key, written);
-  const context = { ...claimed, scope, conversation, tools, files, signal, isEnding, preview, waitFor };
+  const models = runModels(scope, agent);
+  const context = { ...claimed, scope, conversation, models, tools, files, signal, isEnding, preview, waitFor };
   await findHandChanges(context);
-  await driveRun(context, await scope.models(agent.model));
+  await driveRun(context);
 };
 
 /** Drives a claimed run until it ends, waits, is paused or is fenced. */

@@ -27,6 +27,7 @@ export const TranscriptView = z.strictObject({
       at: z.int(),
       actor: Actor,
       run: RunId.optional(),
+      model: z.string().optional(),
       message: Message,
       brokenOff: z.enum(brokenOffReasons).optional(),
       omittedChars: z.int().positive().optional(),
@@ -131,7 +132,15 @@ export const RunView = z.strictObject({ run: RunId, session: SessionId }).meta({
 
 const ofRun = { run: RunId, usage: Usage };
 /** A run that is in progress, or that is queued. */
-const RunningView = z.strictObject({ ...ofRun, status: z.literal('running') }).meta({ id: 'RunUnderWay' });
+const RunningView = z
+  .strictObject({
+    ...ofRun,
+    status: z.literal('running'),
+    waitingFor: z.literal('model').optional(),
+    reason: z.string().optional(),
+    until: z.int().optional(),
+  })
+  .meta({ id: 'RunUnderWay' });
 const WaitingView = z
   .strictObject({
     ...ofRun,
@@ -271,6 +280,7 @@ export const AgentsView = z.strictObject({
       name: z.string(),
       version: z.int(),
       model: z.string().optional(),
+      models: z.array(z.strictObject({ name: z.string(), problem: z.string().optional() })),
       tools: z.array(
         z.strictObject({ name: z.string(), description: z.string(), effects: z.enum(['none', 'idempotent', 'once']) }),
       ),

@@ -25,12 +25,16 @@ const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
   { title: 'TITLE', flexible: true, leaves: 5 },
 ];
 
+/** What the run waits for, and in how long it continues by itself. */
+const waitText = ({ waiting, waitsUntil }: SessionSummary, now: number): string =>
+  waitsUntil === undefined ? String(waiting ?? '') : `${waiting}, ${age(now, waitsUntil)}`;
+
 const row = (summary: SessionSummary, columns: readonly Column[], now: number): readonly string[] => {
-  const { id, status, waiting = '', turn, messages, updatedAt, title = '' } = summary;
+  const { id, status, turn, messages, updatedAt, title = '' } = summary;
   return [
     printableLine(id),
     printableLine(status),
-    ...(columns.includes(waitsFor) ? [printableLine(String(waiting))] : []),
+    ...(columns.includes(waitsFor) ? [printableLine(waitText(summary, now))] : []),
     String(turn),
     String(messages),
     age(updatedAt, now),

@@ -7,7 +7,7 @@ import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';
 import { count } from '../../render/quantity.ts';
 import { renderTranscript } from '../../render/render-transcript.ts';
-import { ago } from '../../render/time.ts';
+import { ago, isoTime } from '../../render/time.ts';
 import { usageLine } from '../../render/usage-text.ts';
 import { lastFailure } from '../../runs/last-failure.ts';
 import { truncate, wrap } from '../../terminal/display-width.ts';
@@ -22,11 +22,14 @@ interface Shown {
   readonly usage?: SessionUsage | undefined;
 }
 
+const waitLine = ({ waiting, waitsUntil }: SessionSummary, attach: string): string =>
+  `waits for ${waiting}${waitsUntil === undefined ? '' : ` until ${isoTime(waitsUntil)}, then continues by itself`}: ${attach}`;
+
 const heading = (
   { summary, waitingInputs: inputs, usage }: Shown,
   { out, now, commandText }: Context,
 ): readonly string[] => {
-  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting } = summary;
+  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata } = summary;
   const at = now();
   const used = usage && usageLine(usage);
   const counts = [
@@ -40,7 +43,7 @@ const heading = (
     out.style('bold', printableLine(id)),
     ...(title ? wrap(printableLine(title), out.columns) : []),
     ...hangingIndent(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
-    ...(waiting ? hangingIndent('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
+    ...(summary.waiting ? hangingIndent('', waitLine(summary, commandText('attach', id)), out.columns) : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(used ? wrap(used, out.columns) : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),

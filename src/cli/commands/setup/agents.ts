@@ -1,8 +1,10 @@
 import { z } from 'zod';
-import type { AgentInfo } from '../../../core/runtime/agents.ts';
+import type { ResolveModel } from '../../../core/ports/model.ts';
+import { type AgentInfo, modelInfos } from '../../../core/runtime/agents.ts';
 import type { Agent } from '../../config/config.ts';
 import { scriptNote } from '../../config/script-note.ts';
-import { defineCommand } from '../../parse/command.ts';
+import { type Context, defineCommand } from '../../parse/command.ts';
+import { modelProblems, modelsText } from '../../render/model-text.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { printableLine } from '../../terminal/printable.ts';
 
@@ -22,25 +24,35 @@ const AgentAbout = z.strictObject({
   name: z.string(),
   version: z.int(),
   model: z.string(),
+  models: z.array(z.strictObject({ name: z.string(), problem: z.string().optional() })),
   tools: z.array(z.string()),
   cautions: z.array(z.string()),
 });
 
-const aboutInfo = ({ name, version, model = '', tools }: AgentInfo) => ({
+const aboutInfo = ({ name, version, model = '', models, tools }: AgentInfo) => ({
   name,
   version,
   model,
+  models: [...models],
   tools: tools.map((tool) => tool.name),
   cautions: [],
 });
 
-const about = (agent: Agent) => ({
+const about = (agent: Agent, resolve: Pick<ResolveModel, 'problem'>) => ({
   name: agent.name,
   version: agent.version,
-  model: agent.modelName ?? '',
+  model: agent.modelNames[0] ?? '',
+  models: [...modelInfos(agent, resolve)],
   tools: [...agent.tools.keys()],
   cautions: cautionsOf(agent),
 });
+
+/** The agents of the configuration. Nothing is opened to list them. */
+const configured = async (context: Context) => {
+  const { agents: all, models } = await context.config();
+  const { resolveModels } = await import('../../../models/resolve-model.ts');
+  return all.map((agent) => about(agent, resolveModels(models)));
+};
 
 export const agents = defineCommand({
   name: 'agents',
@@ -55,13 +67,11 @@ export const agents = defineCommand({
   json: z.strictObject({ agents: z.array(AgentAbout) }),
   run: async (context) => {
     const isServer = context.server !== undefined;
-    const all = isServer
-      ? (await (await context.runtime()).agents.list()).map(aboutInfo)
-      : (await context.config()).agents.map(about);
-    const rows = all.map(({ name, version, model, tools }) => [
+    const all = isServer ? (await (await context.runtime()).agents.list()).map(aboutInfo) : await configured(context);
+    const rows = all.map(({ name, version, models, tools }) => [
       printableLine(name),
       String(version),
-      printableLine(model),
+      modelsText(models),
       printableLine(tools.join(' ')),
     ]);
     const { out } = context;
@@ -69,6 +79,7 @@ export const agents = defineCommand({
       layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell)),
     );
     for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
+    for (const problem of modelProblems(all)) await context.note(problem);
     const note = isServer ? undefined : scriptNote(await context.config());
     if (note) await context.note(note);
   },

@@ -10,6 +10,8 @@ export interface ContextEntry {
   readonly message: Message;
   /** Why the answer broke off. Absent if the message is complete. */
   readonly brokenOff?: BrokenOff | undefined;
+  /** The model that wrote the message, if a run recorded it. */
+  readonly model?: string | undefined;
 }
 
 /** The assumed number of characters per token. A rough estimate that needs no tokenizer. */

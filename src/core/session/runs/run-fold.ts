@@ -10,6 +10,7 @@ import {
 import type { Json } from '../../../schema/json.ts';
 import type { Requester } from '../../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../../schema/run.ts';
+import { afterAnswer, afterFailure, isCompacted, type ModelTrials, noTrials } from './model-trials.ts';
 
 /** An input whose run has not begun. */
 export type QueuedInput = PayloadOf<'input.admitted'> & {
@@ -53,6 +54,8 @@ export interface ActiveRun {
   readonly failures: number;
   /** Whether the model has rejected a context as too long since its last answer. */
   readonly overflowed: boolean;
+  /** The models that the run has asked. */
+  readonly trials: ModelTrials;
   /** How often the model was asked to correct an output that does not fit the schema. */
   readonly repairs: number;
   /** The pending model request. */
@@ -216,6 +219,7 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
     steps: 0,
     failures: 0,
     overflowed: false,
+    trials: noTrials,
     repairs: 0,
     activeSince: event.at,
   };
@@ -230,22 +234,26 @@ const spend = ({ spent }: RunFold, usage: Usage): Spent => ({
   unpriced: spent.unpriced + (usage.usd === undefined ? 1 : 0),
 });
 
-const complete = (before: RunFold, { usage }: PayloadOf<'model.completed'>): RunFold => {
+const complete = (before: RunFold, { model, usage }: PayloadOf<'model.completed'>): RunFold => {
   const answered = onRun(before, (run) => ({
     ...run,
     steps: run.steps + 1,
     failures: 0,
     overflowed: false,
+    trials: afterAnswer(run.trials, model),
     asked: undefined,
   }));
   return { ...answered, spent: spend(before, usage) };
 };
 
-const fail = (before: RunFold, { failure, usage }: PayloadOf<'model.failed'>): RunFold => {
+const fail = (before: RunFold, { payload, at }: SessionEvent<'model.failed'>): RunFold => {
+  const { usage, retryInMs } = payload;
   const failed = onRun(before, (run) => ({
     ...run,
     failures: run.failures + 1,
-    overflowed: run.overflowed || failure === 'overflow',
+    // Another model has not seen the context yet.
+    overflowed: isCompacted(payload) || (run.overflowed && retryInMs !== undefined),
+    trials: afterFailure(run.trials, payload, at),
     asked: undefined,
   }));
   return usage ? { ...failed, spent: spend(before, usage) } : failed;
@@ -382,7 +390,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'model.completed':
       return complete(before, event.payload);
     case 'model.failed':
-      return fail(before, event.payload);
+      return fail(before, event);
     case 'approval.requested':
       return request(before, event);
     case 'approval.settled':
