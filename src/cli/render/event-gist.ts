@@ -51,7 +51,9 @@ const gists: Gists = {
       .filter(({ op }) => op !== 'test')
       .map(({ op, path }) => `${changeSigns[op]}${path}`)
       .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
+  'session.tracked': ({ holder }) => (holder ? `by process ${holder.process}` : ''),
   'tool.called': ({ tool, callId }) => `${tool} ${callId}`,
+  'call.reported': ({ tool, callId, outcome }) => `${tool} ${callId} ${outcome}`,
   'tool.retried': ({ tool, attempt }) => `${tool}, attempt ${attempt}`,
   'tool.completed': ({ tool, durationMs }) => `${tool} ok in ${Math.round(durationMs)} ms`,
   'tool.failed': ({ tool, outcome, error }) => `${tool} ${outcome}: ${error.message}`,

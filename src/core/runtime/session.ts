@@ -9,6 +9,7 @@ import { type Json, Text } from '../../schema/json.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
+import { ReportedFiles } from '../../schema/reported-files.ts';
 import { Limits } from '../../schema/run.ts';
 import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -119,7 +120,8 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   cancel(run?: RunId): Promise<RunId | undefined>;
   /**
    * Appends messages from a caller that runs its own agent loop, at most 1,000 per call. A user's message opens a
-   * turn.
+   * turn. The result of a call that was not tracked adds a record of the call, and `files` names the files that each
+   * call changed.
    */
   append(
     messages: MessageInput | readonly MessageInput[],
@@ -234,7 +236,7 @@ const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
 const Messages = z.strictObject({ messages: listOf(Message, { max: maxMessages }) });
-const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
+const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional(), files: ReportedFiles.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 
@@ -275,12 +277,13 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
       return head.summary;
     },
     append: async (input, options = {}) => {
-      const { idempotencyKey } = parseInput('the append', AppendOptions, options);
+      const { idempotencyKey, files } = parseInput('the append', AppendOptions, options);
       const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
       const { messages } = parseInput('the append', Messages, { messages: inputs.map(messageOf) });
       const encoded = messages.map((message) => encodeValid('message.appended', { message }));
-      const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
-      return events as readonly SessionEvent<'message.appended'>[];
+      const body = files ? { messages: inputs, files } : inputs;
+      const events = await run({ type: 'append', messages, encoded, files }, { idempotencyKey, body });
+      return events.filter((event) => event.type === 'message.appended');
     },
     send: (input, options) => sendInput(scope, key, input, options),
     inputs: () => waitingInputs(scope, key),

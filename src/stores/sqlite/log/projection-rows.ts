@@ -21,6 +21,9 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
+  const insertReported = later(`INSERT INTO tool_calls
+    (workspace, session, seq, call_id, tool, status, turn, at, actor, ended_seq, input_hash, output_hash)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const clearPaths = later('DELETE FROM commit_paths WHERE workspace = ?');
   const clearCalls = later('DELETE FROM tool_calls WHERE workspace = ?');
 
@@ -29,6 +32,10 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
     if (call.kind === 'called') {
       const { callId, tool, inputHash } = call;
       insertCall().run(workspace, session, seq, callId, tool, run ?? null, turn, at, actor, inputHash);
+    } else if (call.kind === 'reported') {
+      const { callId, tool, inputHash, outcome, outputHash = null } = call;
+      const times = [turn, at, actor, seq] as const;
+      insertReported().run(workspace, session, seq, callId, tool, outcome, ...times, inputHash, outputHash);
     } else {
       const { callId, outcome, durationMs, outputHash } = call;
       endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null);
