@@ -126,11 +126,8 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     },
     recall: async (key) =>
       (await transport.json<{ readonly value?: unknown }>(`${at}/recall`, { query: { key } })).value,
-    track: () => {
-      throw localOnly(
-        'track',
-        'tracked calls are journaled where the store is; append the messages of your loop instead',
-      );
+    track: async () => {
+      throw localOnly('track', 'use beginCall before a tool runs and endCall after it');
     },
     retry: async (options): Promise<Retry<Json>> => {
       const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(

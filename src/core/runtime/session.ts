@@ -41,7 +41,6 @@ import { type WaitingInput, waitingInputs } from '../runs/waiting-inputs.ts';
 import type { Agent, OutputOf, OwnOf } from '../session/agent.ts';
 import type { Context } from '../session/context/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
-import type { ToolDeclarations } from '../session/events/call-events.ts';
 import { encodeValid } from '../session/events/event-codec.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { type SessionArtifacts, sessionArtifacts } from '../session-files/artifacts.ts';
@@ -56,12 +55,15 @@ import { findCalls, findCommits } from '../state/commits.ts';
 import { diffPlaces, type SessionDiff } from '../state/diff.ts';
 import type { CallFilter, CommitFilter, WatchFilter } from '../state/record-filter.ts';
 import { watchCommits } from '../state/watch.ts';
+import type { TrackDeclarations } from '../tracking/declaration.ts';
 import { callTracking } from '../tracking/track.ts';
+import type { BeginCall } from '../tracking/tracked-call.ts';
 import {
   type DeclarationsFor,
   type ToolClient,
   type ToolSet,
   type Tracked,
+  toolRunner,
   wrapTools,
 } from '../tracking/wrap-tools.ts';
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
@@ -128,12 +130,16 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /**
-   * Returns the same tools, with every call journaled: its start, its outcome and its declared changes. From the first
-   * call on, this handle holds the session, until another handle tracks the session or it is rewound. Later calls fail
-   * with FENCED before the tool runs. The result or error of a tool that ran always reaches the loop. If the outcome
-   * cannot be journaled, `onWarning` receives the problem.
+   * Claims the session and returns the same tools, with every call journaled: its start, its outcome and its declared
+   * changes. This handle holds the session until another handle tracks it or it is rewound. Later calls fail with
+   * FENCED before the tool runs. Calls of these tools that were in flight when an earlier process died are settled
+   * first, by their `effects` and `reconcile`. The result or error of a tool that ran always reaches the loop. If the
+   * outcome cannot be journaled, `onWarning` receives the problem.
    */
-  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
+  track<Tools extends ToolSet | ToolClient>(
+    tools: Tools,
+    declarations?: DeclarationsFor<Tools>,
+  ): Promise<Tracked<Tools>>;
   /** Sets the session's limits. A run that waits because the budget was used up continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** The usage of the session so far, and its limits. */
@@ -357,7 +363,13 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     },
     compact: (options) => compactSession(scope, key, options),
     recall: (wanted) => recallKey(scope, key, wanted),
-    track: (tools, declarations) => wrapTools(trackCalls(declarations as ToolDeclarations), tools),
+    track: async (tools, declarations) => {
+      let begin: BeginCall | undefined;
+      const tracked = wrapTools((call) => begin!(call), tools);
+      const declared = (declarations ?? {}) as TrackDeclarations;
+      begin = await trackCalls(declared, toolRunner(tools, declared));
+      return tracked;
+    },
     retry: (options) => thenWork(retryTurn(scope, key, options)),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
