@@ -31,7 +31,7 @@ await using runtime = await openRuntime({ store });
 const session = await runtime.sessions.open({ title: 'A foreign loop' });
 
 await session.append({ role: 'user', content: 'Make the port configurable' }); // opens a turn
-const tools = session.track(plainTools, { writeFile: { files: ({ path }) => ({ [path]: 'created' }) } });
+const tools = await session.track(plainTools, { writeFile: { files: ({ path }) => ({ [path]: 'created' }) } });
 await session.append({ role: 'assistant', content: `Done: ${await runLoop(tools)}` });
 
 console.log('Tool calls, newest first:');

@@ -229,7 +229,7 @@ test('[CLIENT1, CLIENT17] verbs that only work where the store is fail with advi
     transportTo({ url: 'http://127.0.0.1:9', key }),
     'ses_01jd3v8m9k5x7q2w4e6r8t0y1a' as never,
   );
-  expect(() => session.track({})).toThrow('track does not work over a server');
+  await expect(session.track({})).rejects.toThrow('track does not work over a server: use beginCall');
   await expect(session.files.copyTo('folder')).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(session.compact({ summarize: () => 'short' })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   await expect(session.replay({ turn: 1, model: {} })).rejects.toMatchObject({ code: 'INVALID_INPUT' });

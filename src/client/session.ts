@@ -52,9 +52,9 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     files: filesAfar(transport, id),
     artifacts: artifactsAfar(transport, id),
     summary: () => transport.json(at),
-    append: async (input, { idempotencyKey } = {}) => {
-      const messages = Array.isArray(input) ? input : [input];
-      return (await post<Listed<'events', Session['append']>>(`${at}/messages`, { messages }, idempotencyKey)).events;
+    append: async (input, { idempotencyKey, files } = {}) => {
+      const body = { messages: Array.isArray(input) ? input : [input], files };
+      return (await post<Listed<'events', Session['append']>>(`${at}/messages`, body, idempotencyKey)).events;
     },
     update: (about) => transport.done(at, { method: 'PATCH', body: about }),
     events: (options) => readEvents(transport, at, options),
@@ -126,11 +126,8 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     },
     recall: async (key) =>
       (await transport.json<{ readonly value?: unknown }>(`${at}/recall`, { query: { key } })).value,
-    track: () => {
-      throw localOnly(
-        'track',
-        'tracked calls are journaled where the store is; append the messages of your loop instead',
-      );
+    track: async () => {
+      throw localOnly('track', 'use beginCall before a tool runs and endCall after it');
     },
     retry: async (options): Promise<Retry<Json>> => {
       const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(

@@ -207,6 +207,17 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       why: 'read from the configuration',
     },
   },
+  'session.tracked': {
+    about:
+      'A loop outside Perdure claims the session. It raises the epoch, so that earlier loops and runs can begin no further call.',
+    kind: 'decision',
+    writer: 'run',
+    fields: {
+      holder:
+        'The process of the loop: the machine, the pid and the start of the process. Absent if the loop works over a server.',
+    },
+    example: { holder: { machine: 'boot-1/pid:[4026531836]', process: 4711, processStart: 'boot-1/8123' } },
+  },
   'tool.called': {
     about:
       'A call begins. The event is durable before the tool runs. A call that is refused, or that a person answers, begins and ends in one append.',
@@ -218,8 +229,24 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       input: 'The input of the tool.',
       inputHash,
       ran: 'False if the tool does not run: the call is refused, or a person answers it. Otherwise absent.',
+      effects: 'What running the call twice would do: `none`, `idempotent` or `once`. Absent means `once`.',
+      reconciles: 'Set if the loop can find out later whether the call took effect.',
     },
     example: { ...call, input: { command: 'npm test' }, inputHash: hash },
+  },
+  'call.reported': {
+    about:
+      'A loop outside Perdure reports a call, in the append with the message of its result. The runtime saw neither the call nor its effect. The commit in the same append counts it.',
+    kind: 'decision',
+    writer: 'outside',
+    fields: {
+      callId,
+      tool,
+      inputHash,
+      outcome: 'How the call ended, as the loop reports it.',
+      outputHash: 'The SHA-256 of the output. Absent if the call failed.',
+    },
+    example: { ...call, inputHash: hash, outcome: 'ok', outputHash: hash },
   },
   'tool.retried': {
     about: 'A call is retried, after a crash or after a failure that its tool declares retryable.',

@@ -47,6 +47,7 @@ const CallRef = { callId: Text.max(200), tool: Text.max(200) };
 const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
 /** The actor whose input the run answers. Absent in events of release 0.1. */
 const RequestedBy = Actor.optional();
+const effects = ['none', 'idempotent', 'once'] as const;
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
@@ -180,7 +181,24 @@ export const eventDefinitions = {
       inputHash: Hash,
       /** Set if the tool does not run: the call is refused, or a person answers it. Its end is in the same append. */
       ran: z.literal(false).optional(),
+      /** What running the call twice would do. Absent if it is not declared, which means `once`. */
+      effects: z.enum(effects).optional(),
+      /** Whether the loop can find out later if the call took effect. */
+      reconciles: z.literal(true).optional(),
     }),
+  ),
+  /** A loop outside Perdure claims the session, so that earlier loops and runs can begin no further call. */
+  'session.tracked': event(
+    z.strictObject({
+      /** The process of the loop. Absent if the loop works over a server, which cannot see whether it is alive. */
+      holder: z
+        .strictObject({ machine: Text.max(300), process: z.int().positive(), processStart: Text.max(300) })
+        .optional(),
+    }),
+  ),
+  /** A loop outside Perdure reports a call that it made and its result, in messages that it appends. */
+  'call.reported': event(
+    z.strictObject({ ...CallRef, inputHash: Hash, outcome: ToolOutcome, outputHash: Hash.optional() }),
   ),
   /** The next attempt of a call, after a crash or after a failure that the tool declares retryable. */
   'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),

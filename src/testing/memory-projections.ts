@@ -11,7 +11,7 @@ import type { SessionId } from '../schema/ids.ts';
 import { callWithin } from '../stores/log/call-within.ts';
 import { type Segment, spansOf } from '../stores/log/lineage.ts';
 import { clipPath } from '../stores/log/path-range.ts';
-import { madeCall, projectionOf, settledCall } from '../stores/log/projected-rows.ts';
+import { madeCall, projectionOf, reportedCall, settledCall } from '../stores/log/projected-rows.ts';
 import { RebuiltSession } from '../stores/log/rebuilt-session.ts';
 import { eventOf, type MemorySession, type MemoryWorkspace, segmentsIn } from './memory-database.ts';
 import { enterWork } from './memory-queue.ts';
@@ -23,6 +23,7 @@ export const keepProjections = ({ paths, calls, charges }: MemorySession, event:
   const { call, charge } = projection;
   if (charge) charges.push(charge);
   if (call?.kind === 'called') calls.push(madeCall(event, call));
+  if (call?.kind === 'reported') calls.push(reportedCall(event, call));
   if (call?.kind !== 'ended') return;
   const open = calls.findLastIndex(({ callId, endedSeq }) => callId === call.callId && endedSeq === undefined);
   if (open >= 0) calls[open] = settledCall(calls[open]!, event, call);

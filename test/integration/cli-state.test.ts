@@ -6,7 +6,7 @@ import { memoryCommandLine } from '../support/cli/command-line.ts';
 const makeSession = async (sessions: Sessions): Promise<string> => {
   const session = await sessions.open({ title: 'State' });
   await session.append({ role: 'user', content: 'Begin.' });
-  const tools = session.track(
+  const tools = await session.track(
     {
       edit: async ({ path }: { path: string }) => `wrote ${path}`,
       test: async () => Promise.reject(new Error('none found')),

@@ -85,7 +85,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     onTestFinished(() => runtime.close());
     const session = await runtime.sessions.open();
     await session.append({ role: 'user', content: 'one' });
-    const { crosses } = session.track({
+    const { crosses } = await session.track({
       crosses: async () => session.append({ role: 'user', content: 'two' }),
     });
     await crosses();

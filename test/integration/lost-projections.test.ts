@@ -18,7 +18,10 @@ describe.each(storeKinds)('lost projections on %s', (kind) => {
     const session = await sessionsOf(workspace).open();
     await session.append({ role: 'user', content: 'go' });
     await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
-    const tools = session.track({ edit: async () => 'done' }, { edit: { files: () => ({ 'a.ts': 'modified' }) } });
+    const tools = await session.track(
+      { edit: async () => 'done' },
+      { edit: { files: () => ({ 'a.ts': 'modified' }) } },
+    );
     await tools.edit();
     return session;
   };

@@ -104,7 +104,10 @@ describe.each(storeKinds)('a database with older projection tables on %s', (kind
     const session = await sessionsOf(runtime, workspace).open({ title: `of ${workspace}` });
     await session.append({ role: 'user', content: 'go' });
     await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
-    const tools = session.track({ edit: async () => 'done' }, { edit: { files: () => ({ 'a.ts': 'modified' }) } });
+    const tools = await session.track(
+      { edit: async () => 'done' },
+      { edit: { files: () => ({ 'a.ts': 'modified' }) } },
+    );
     await tools.edit();
     const branch = await session.fork();
     await branch.commit((draft) => Object.assign(draft.facts, { host: 'here' }));

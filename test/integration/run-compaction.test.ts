@@ -110,7 +110,7 @@ test('[RUN17, WR1] a run that was taken over while it summarized compacts nothin
   let isTakenOver = false;
   const setup: RunsSetup = await start({
     summarize: async () => {
-      if (!isTakenOver) await setup.session.track({ look: async () => 'somebody else was here' }).look();
+      if (!isTakenOver) await (await setup.session.track({ look: async () => 'somebody else was here' })).look();
       isTakenOver = true;
       return 'a summary';
     },

@@ -231,7 +231,7 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
       { role: 'assistant', content: [{ type: 'tool-call', callId: plain, tool: 'mine', input: { [github]: text } }] },
     ]);
     await session.handoff({ to: 'agent', reason: text });
-    const tracked = session.track({
+    const tracked = await session.track({
       mine: async (input: { a: string }) => ({ got: input.a }),
       bad: async (_: object) => Promise.reject(new Error(text)),
     });

@@ -128,7 +128,7 @@ const changeState = async (each: StateStep, { session }: Model, others: readonly
       return;
     case 'track': {
       const files = () => ({ [each.id]: 'modified' as const });
-      await session.track({ edit: async () => each.id }, { edit: { files } }).edit();
+      await (await session.track({ edit: async () => each.id }, { edit: { files } })).edit();
       return;
     }
     case 'revert':

@@ -219,7 +219,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await remember('a')).toMatchObject({ provenance: 'human', actor: 'agent:model' });
     expect(await remember('b', { provenance: 'verified' })).toMatchObject({ provenance: 'human' });
     expect(await remember('c', { provenance: 'unverified' })).toMatchObject({ provenance: 'unverified' });
-    const tools = session.track(
+    const tools = await session.track(
       { fetch: async () => 'from the web', probe: async () => 'open' },
       { probe: { trusted: true } },
     );
@@ -239,7 +239,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
   test('[PROV2] members and trusted tools may commit entries as verified, and lifting is a separate commit', async () => {
     const session = await runtime.sessions.open();
     await session.append(user('go'));
-    const tools = session.track(
+    const tools = await session.track(
       { fetch: async (_: object) => 1, probe: async (_: object) => 2 },
       {
         fetch: { change: (draft, _, output) => Object.assign(draft.facts, { fetched: output }) },
@@ -453,7 +453,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
   test('[QRY1, QRY2] questions about files and decisions are answered without reading the transcript', async () => {
     const { sessions } = runtime.as({ workspace: `questions-${kind}`, member: 'ann' });
     const session = await sessions.open();
-    const tools = session.track(
+    const tools = await session.track(
       { write: async ({ path }: { path: string }) => `${path} written` },
       { write: { files: ({ path }) => ({ [path]: 'modified' }) } },
     );
@@ -476,7 +476,9 @@ describe.each(storeKinds)('state on %s', (kind) => {
     expect(await fork.commits({ tool: 'write' })).toHaveLength(4);
     const other = await sessions.open();
     await other.append(user('x'));
-    await other.track({ patch: async () => 1 }, { patch: { files: () => ({ 'src/auth.ts': 'modified' }) } }).patch();
+    await (
+      await other.track({ patch: async () => 1 }, { patch: { files: () => ({ 'src/auth.ts': 'modified' }) } })
+    ).patch();
     const touched = await sessions.commits({ path: '/filesModified/src~1auth.ts', since: Date.now() - 7 * 86_400_000 });
     expect(touched.map(({ session: id, turn, cause }) => [id, turn, cause?.tool])).toEqual([
       [other.id, 1, 'patch'],

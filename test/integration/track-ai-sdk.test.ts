@@ -47,7 +47,7 @@ test('[TRACK3] AI SDK tools keep their types, and the changes declared for them 
   });
   const asked = tool({ inputSchema: city, outputSchema: z.string() });
   const remote = dynamicTool({ inputSchema: city, execute: async () => 'fine' });
-  const tools = session.track(
+  const tools = await session.track(
     { weather, counting, asked, remote },
     {
       weather: { files: (input, output) => ({ [`${input.city.trim()}-${output.degrees.toFixed()}`]: 'created' }) },
@@ -66,7 +66,7 @@ test('[TRACK3] AI SDK tools keep their types, and the changes declared for them 
 
 test('[TRACK3] a synchronous function returns a promise when it is tracked', async () => {
   const session = await newSession();
-  const tools = session.track({
+  const tools = await session.track({
     double: (n: number) => n * 2,
     async *count(to: number) {
       for (let n = 1; n <= to; n++) yield n;
@@ -88,7 +88,7 @@ test("[TRACK1] the loop of generateText journals each call under the model's id"
     [{ id: 'toolu_1', tool: 'weather', input: { city: 'Bonn' } }],
     [{ id: 'toolu_2', tool: 'weather', input: { city: 'Köln' } }],
   );
-  const { text } = await generateText({ ...loopOf(model), tools: session.track({ weather }) });
+  const { text } = await generateText({ ...loopOf(model), tools: await session.track({ weather }) });
   expect(text).toBe('done');
   expect(await callsOf(session)).toMatchObject([
     { callId: 'toolu_1', tool: 'weather', status: 'ok', turn: 1 },
@@ -101,7 +101,7 @@ test("[TRACK1] the loop of generateText journals each call under the model's id"
 test('[TRACK1] a call id that cannot be stored is replaced, and the call still runs', async () => {
   const session = await newSession();
   const model = scriptedModel([{ id: 'x'.repeat(1000), tool: 'weather', input: { city: 'Bonn' } }]);
-  await generateText({ ...loopOf(model), tools: session.track({ weather }) });
+  await generateText({ ...loopOf(model), tools: await session.track({ weather }) });
   expect(resultsBefore(model, 1)).toMatchObject([{ toolCallId: 'x'.repeat(1000), output: { type: 'json' } }]);
   expect(await callsOf(session)).toMatchObject([{ callId: expect.stringMatching(/^call_/), status: 'ok' }]);
 });
@@ -124,7 +124,7 @@ test('[TRACK1] calls of one step run concurrently, and the model receives the er
     { id: 'a', tool: 'meet', input: { fails: false } },
     { id: 'b', tool: 'meet', input: { fails: true } },
   ]);
-  await generateText({ ...loopOf(model), tools: session.track({ meet }) });
+  await generateText({ ...loopOf(model), tools: await session.track({ meet }) });
   expect(await callsOf(session)).toMatchObject([
     { callId: 'a', status: 'ok' },
     { callId: 'b', status: 'threw' },
@@ -142,7 +142,7 @@ test('[TRACK1] an input that the SDK rejects runs no tool and is not journaled',
     { id: 'a', tool: 'weather', input: { city: 7 } },
     { id: 'b', tool: 'wether', input: { city: 'Bonn' } },
   ]);
-  const { text } = await generateText({ ...loopOf(model), tools: session.track({ weather }) });
+  const { text } = await generateText({ ...loopOf(model), tools: await session.track({ weather }) });
   expect(text).toBe('done');
   expect(resultsBefore(model, 1)).toMatchObject([
     { output: { type: 'error-text' } },
@@ -164,7 +164,7 @@ test('[TRACK3] a tool that yields preliminary results still yields them, and the
   });
   const model = scriptedModel([{ id: 's1', tool: 'search', input: { for: 'a port' } }]);
   const results: unknown[] = [];
-  for await (const part of streamText({ ...loopOf(model), tools: session.track({ search }) }).fullStream) {
+  for await (const part of streamText({ ...loopOf(model), tools: await session.track({ search }) }).fullStream) {
     if (part.type === 'tool-result') results.push([part.preliminary ?? false, part.output]);
   }
   const found = { status: 'found', what: 'a port' };
@@ -181,7 +181,7 @@ test('[TRACK3] a tool that yields preliminary results still yields them, and the
 test('[TRACK4] a stream that throws has failed, and one that is not read to its end was cancelled', async () => {
   const session = await newSession();
   let closed = 0;
-  const tools = session.track({
+  const tools = await session.track({
     ticks: tool({
       inputSchema: z.object({ fails: z.boolean() }),
       async *execute({ fails }) {
@@ -214,7 +214,7 @@ test('[TRACK3] a tool that returns a stream without being a generator returns it
   };
   const hidden = tool({ inputSchema: z.object({ n: z.number() }), execute: ({ n }) => chunks(n) });
   const model = scriptedModel([{ id: 'h1', tool: 'hidden', input: { n: 1 } }]);
-  await generateText({ ...loopOf(model), tools: session.track({ hidden }) });
+  await generateText({ ...loopOf(model), tools: await session.track({ hidden }) });
   expect(await endOf(session)).toMatchObject({ callId: 'h1', output: { n: 2 } });
   expect(resultsBefore(model, 1)).toMatchObject([{ output: { type: 'json', value: { n: 2 } } }]);
 });
@@ -226,7 +226,7 @@ test('[TRACK4] a call fails as cancelled or timed out, whatever it throws, if it
     if (!signal!.aborted) await new Promise((resolve) => signal!.addEventListener('abort', resolve, { once: true }));
     throw new Error('connection lost');
   };
-  const tools = session.track({
+  const tools = await session.track({
     slow: tool({ inputSchema: z.object({}), execute: (_, { abortSignal }) => untilAborted(abortSignal) }),
     stopped: tool({
       inputSchema: z.object({}),
@@ -256,7 +256,7 @@ test('[TRACK3] every other property of a tool is preserved: toModelOutput, appro
   const approved = tool({ inputSchema: city, needsApproval: true, execute: async () => 'never without approval' });
   const asked = tool({ description: 'a question for a person', inputSchema: city, outputSchema: z.string() });
   const caller = toolCaller(weather, { type: 'provider', prepareProviderOptions: () => ({}) });
-  const tools = session.track({ told, approved, asked, caller });
+  const tools = await session.track({ told, approved, asked, caller });
   expect(tools.asked).toBe(asked);
   expect(tools.approved.needsApproval).toBe(true);
   expect(tools.told.toModelOutput).toBe(told.toModelOutput);
@@ -279,7 +279,7 @@ test('[TRACK3] a dynamic tool is tracked, and keeps its type', async () => {
   const session = await newSession();
   const remote = dynamicTool({ inputSchema: city, execute: async (input) => ({ echoed: input }) });
   const model = scriptedModel([{ id: 'd1', tool: 'remote', input: { city: 'Bonn' } }]);
-  const { steps } = await generateText({ ...loopOf(model), tools: session.track({ remote }) });
+  const { steps } = await generateText({ ...loopOf(model), tools: await session.track({ remote }) });
   expect(steps[0]!.toolResults).toMatchObject([{ dynamic: true, output: { echoed: { city: 'Bonn' } } }]);
   expect(await callsOf(session)).toMatchObject([{ callId: 'd1', tool: 'remote', status: 'ok' }]);
 });
@@ -291,7 +291,7 @@ test('[TRACK2] when another process has taken over the session, the loop gets an
   const model = scriptedModel([{ id: 'a', tool: 'count', input: {} }], [{ id: 'b', tool: 'count', input: {} }]);
   await generateText({
     ...loopOf(model),
-    tools: session.track({ count }),
+    tools: await session.track({ count }),
     onStepEnd: async ({ stepNumber }) => {
       if (stepNumber === 0) await session.rewind({ to: { turn: 1 } });
     },

@@ -32,7 +32,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
   test('[TRACK1] a call is in the log before its tool runs, and its outcome and changes follow together', async () => {
     const session = await begin();
     let during: string[] = [];
-    const tools = session.track(
+    const tools = await session.track(
       {
         write: async ({ path }: { path: string }) => {
           during = await typesOf(session);
@@ -73,7 +73,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
 
   test('[TRACK4] failures are typed results, and still thrown to the loop', async () => {
     const session = await begin();
-    const tools = session.track({
+    const tools = await session.track({
       fails: async () => {
         throw new TypeError('no such thing \u0000 \ud800');
       },
@@ -108,7 +108,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
       text: 'a\u0000b',
       loop,
     };
-    const tools = session.track({ give: async ({ what }: { what: string }) => outputs[what] });
+    const tools = await session.track({ give: async ({ what }: { what: string }) => outputs[what] });
     for (const [what, output] of Object.entries(outputs)) expect(await tools.give({ what })).toBe(output);
     expect((await session.toolCalls({ status: 'ok' })).length).toBe(5);
     expect(await session.verify()).toMatchObject({ ok: true });
@@ -116,7 +116,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
 
   test('[TRACK1] an outcome is kept even if its declared change is invalid', async () => {
     const session = await begin();
-    const tools = session.track(
+    const tools = await session.track(
       { plan: async () => 'planned' },
       { plan: { change: (draft) => Object.assign(draft.plan, { a: 'not a step' }) } },
     );
@@ -130,7 +130,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const session = await begin();
     const other = await openRuntime({ store: place.address });
     const elsewhere = await other.sessions.get(session.id);
-    const tools = session.track({ add: async ({ n }: { n: number }) => n });
+    const tools = await session.track({ add: async ({ n }: { n: number }) => n });
     await Promise.all([
       ...Array.from({ length: 10 }, (_, n) => tools.add({ n })),
       ...Array.from({ length: 10 }, (_, n) =>
@@ -148,31 +148,31 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const session = await begin();
     let runs = 0;
     const count = async () => ++runs;
-    const mine = session.track({ count });
+    const mine = await session.track({ count });
     await mine.count();
     const other = await openRuntime({ store: place.address });
-    const theirs = (await other.sessions.get(session.id)).track({ count });
+    const theirs = await (await other.sessions.get(session.id)).track({ count });
     await theirs.count();
     expect(await failureOf(mine.count())).toMatchObject({ code: 'FENCED' });
     expect(runs).toBe(2);
     await session.rewind({ to: { turn: 1 } });
     expect(await failureOf(theirs.count())).toMatchObject({ code: 'FENCED' });
-    await session.track({ count }).count();
+    await (await session.track({ count })).count();
     expect(runs).toBe(3);
     await other.close();
   });
 
   test('[TRACK2] all tools tracked through one session handle share one tracker and are taken over together', async () => {
     const session = await begin();
-    const local = session.track({ local: async () => 'l' });
-    const client = session.track({ callTool: async ({ name }: { name: string }) => name });
+    const local = await session.track({ local: async () => 'l' });
+    const client = await session.track({ callTool: async ({ name }: { name: string }) => name });
     await local.local();
     expect(await client.callTool({ name: 'remote' })).toBe('remote');
     expect(await local.local()).toBe('l');
     await session.rewind({ to: { turn: 1 } });
     expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
     expect(await failureOf(client.callTool({ name: 'remote' }))).toMatchObject({ code: 'FENCED' });
-    expect(await session.track({ local: async () => 'again' }).local()).toBe('again');
+    expect(await (await session.track({ local: async () => 'again' })).local()).toBe('again');
     expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
   });
 
@@ -180,17 +180,17 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
-    const hangs = session
-      .track({
+    const hangs = (
+      await session.track({
         hang: () => {
           started.resolve();
           return result.promise;
         },
       })
-      .hang();
+    ).hang();
     await started.promise;
     const other = await runtime.sessions.get(session.id);
-    await other.track({ work: async () => 1 }).work();
+    await (await other.track({ work: async () => 1 })).work();
     const statuses = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]).toSorted();
     const ended = [
       ['hang', 'interrupted'],
@@ -207,7 +207,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const session = await begin();
     const started = Promise.withResolvers<void>();
     const result = Promise.withResolvers<string>();
-    const tools = session.track({
+    const tools = await session.track({
       hang: () => {
         started.resolve();
         return result.promise;
@@ -230,7 +230,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const session = await begin();
     const rewind = () => session.rewind({ to: { turn: 1 } });
     const own = new Error('of the tool');
-    const { fails } = session.track({
+    const { fails } = await session.track({
       fails: async () => {
         await rewind();
         throw own;
@@ -238,20 +238,20 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     });
     expect(await failureOf(fails())).toBe(own);
     expect(warnings.at(-1)).toMatchObject({ code: 'FENCED' });
-    const { gives } = session.track({
+    const { gives } = await session.track({
       gives: async () => {
         await rewind();
         return 'result';
       },
     });
     expect(await gives()).toBe('result');
-    await session.track({ next: async () => 1 }).next();
+    await (await session.track({ next: async () => 1 })).next();
     expect(await session.toolCalls({ includeRewound: true, status: 'running' })).toEqual([]);
   });
 
   test('[TRACK2] a paused session runs no tool, and an outcome that arrives after the pause is kept', async () => {
     const session = await begin();
-    const tools = session.track({
+    const tools = await session.track({
       pauses: async () => session.pause(),
       idle: async () => 'never',
     });

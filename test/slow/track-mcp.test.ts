@@ -58,7 +58,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
 
   test('[TRACK4] returns what its server returns, and journals every outcome of a call unchanged', async () => {
     const session = await newSession();
-    const client: Client = session.track(await connect(), {
+    const client: Client = await session.track(await connect(), {
       echo: { files: (input, output) => ({ [`${input.text}-${output.content.length}`]: 'created' }) },
     });
     expect(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })).toMatchObject({
@@ -89,7 +89,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
   test('[TRACK3] otherwise behaves like the original client', async () => {
     const session = await newSession();
     const plain = newClient(mode);
-    const client = session.track(plain);
+    const client = await session.track(plain);
     let closed = 0;
     client.onclose = () => {
       closed += 1;
@@ -114,7 +114,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
 
   test('[TRACK1] concurrent calls all land', async () => {
     const session = await newSession();
-    const client = session.track(await connect());
+    const client = await session.track(await connect());
     const texts = Array.from({ length: 10 }, (_, n) => `text ${n}`);
     const results = await Promise.all(texts.map((text) => client.callTool({ name: 'echo', arguments: { text } })));
     expect(results.map(({ content }) => content)).toEqual(texts.map((text) => [{ type: 'text', text }]));
@@ -124,7 +124,7 @@ describe.each(Object.entries(ways))('an MCP client over %s', (_, { open, mode, r
 
 test('[TRACK4] a server that dies during a call leaves a failed call, not a running one', async () => {
   const session = await newSession();
-  const client = session.track(newClient());
+  const client = await session.track(newClient());
   await client.connect(await overStdio());
   await expect(client.callTool({ name: 'dies' })).rejects.toThrow();
   expect(await session.toolCalls()).toMatchObject([{ tool: 'dies', status: 'threw' }]);
@@ -144,7 +144,7 @@ test('[TRACK3] a client with private fields can still access them', async () => 
       return super.callTool(...request);
     }
   }
-  const client = (await newSession()).track(new CountingClient({ name: 'loop', version: '1.0.0' }));
+  const client = await (await newSession()).track(new CountingClient({ name: 'loop', version: '1.0.0' }));
   await client.connect(await inMemory());
   client.calls = 5;
   await client.callTool({ name: 'echo', arguments: { text: 'hi' } });
@@ -171,7 +171,7 @@ describe("the AI SDK's MCP client", () => {
 
   test('[TRACK1] its tools are tracked in the loop of generateText', async () => {
     const session = await newSession();
-    const { text, steps } = await loop(session.track(await (await open()).tools()));
+    const { text, steps } = await loop(await session.track(await (await open()).tools()));
     expect(text).toBe('done');
     expect(steps[0]!.toolResults).toMatchObject([{ output: { content: [{ text: 'hi' }] } }, { output: {} }]);
     expect(
@@ -181,7 +181,7 @@ describe("the AI SDK's MCP client", () => {
 
   test('[TRACK1] the tools of a tracked client are tracked, and so is its callTool', async () => {
     const session = await newSession();
-    const client = session.track(await open());
+    const client = await session.track(await open());
     await loop(await client.tools());
     const user = new AbortController();
     const left = client.callTool({ name: 'hangs', options: { signal: user.signal } });

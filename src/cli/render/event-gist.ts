@@ -55,6 +55,8 @@ const gists: Gists = {
       .map(({ op, path }) => `${changeSigns[op]}${path}`)
       .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
   'tool.called': ({ tool, callId, ran }) => `${tool} ${callId}${ran === false ? ', not run' : ''}`,
+  'session.tracked': ({ holder }) => (holder ? `by process ${holder.process}` : ''),
+  'call.reported': ({ tool, callId, outcome }) => `${tool} ${callId} ${outcome}`,
   'tool.retried': ({ tool, attempt }) => `${tool}, attempt ${attempt}`,
   'tool.completed': ({ tool, durationMs, source }) =>
     `${tool} ok in ${Math.round(durationMs)} ms${source ? `, by ${sourceText[source]}` : ''}`,

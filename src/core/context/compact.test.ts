@@ -197,7 +197,7 @@ test('[CTX4, CTX6] a fact pinned in a turn appears in contexts from the next tur
 test('[CTX12] a call that is only in the journal can be recalled, with its input and output', async () => {
   const session = await open();
   await addTurns(session, 1, 1);
-  const tools = session.track({
+  const tools = await session.track({
     read: async (_: { path: string }, __: { toolCallId: string }) => 'content',
     fail: async (_: unknown, __: { toolCallId: string }) => {
       throw new Error('no such file');

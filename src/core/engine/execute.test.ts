@@ -72,7 +72,7 @@ describe('a command', () => {
     const session = await (await openRuntime({ store, onWarning: () => undefined })).sessions.open();
     const begun = Promise.withResolvers<void>();
     const over = Promise.withResolvers<string>();
-    const tools = session.track({
+    const tools = await session.track({
       wait: () => {
         begun.resolve();
         return over.promise;
@@ -135,7 +135,7 @@ describe('a tracked call', () => {
     const warnings: unknown[] = [];
     const runtime = await openRuntime({ store, onWarning: (problem) => warnings.push(problem) });
     const session = await runtime.sessions.open();
-    return { session, asked, warnings, tools: session.track({ read: async () => 'text' }) };
+    return { session, asked, warnings, tools: await session.track({ read: async () => 'text' }) };
   };
 
   test('[LOG4] is appended as a fact by the last attempt to claim the session', async () => {
@@ -147,7 +147,7 @@ describe('a tracked call', () => {
   test('[TRACK2, WR1] claims the session again when another tracker claimed the session meanwhile', async () => {
     const { asked, tools, warnings } = await start([{ outcome: 'fenced', epoch: 1 }]);
     expect(await tools.read()).toBe('text');
-    expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([true, true, false]);
+    expect(asked.map(({ raisesEpoch }) => raisesEpoch ?? false)).toEqual([true, true, false, false]);
     expect(warnings).toEqual([]);
   });
 
@@ -165,7 +165,7 @@ describe('a tracked call', () => {
     await tools.read();
     const before = asked.length;
     const { toolsUsed } = await session.state();
-    const again = session.track({ read: async () => answers.push(...conflicts(19)) });
+    const again = await session.track({ read: async () => answers.push(...conflicts(19)) });
     await again.read();
     expect(asked).toHaveLength(before + 1 + 20);
     expect(asked.at(-1)!.onHead).toBeUndefined();

@@ -107,7 +107,7 @@ export const permissions = {
     unpin: change,
     compact: change,
     recall: read,
-    track: direct('member', 'sessions'),
+    track: change,
     retry: change,
     replay: change,
     fork: change,

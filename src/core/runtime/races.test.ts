@@ -151,7 +151,7 @@ describe('forks and rewinds in the middle of a turn', () => {
   test('[FORK2, TRACK2] a call in flight at the point of a fork stays with the parent, whatever happens to the fork', async () => {
     const session = await started();
     const { promise, resolve } = Promise.withResolvers<string>();
-    const { wait } = session.track({ wait: () => promise });
+    const { wait } = await session.track({ wait: () => promise });
     const waiting = wait();
     await expect.poll(() => session.toolCalls({ status: ['running'] })).toHaveLength(1);
     const fork = await session.fork();

@@ -9,6 +9,7 @@ import { type Json, Text } from '../../schema/json.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
+import { ReportedFiles } from '../../schema/reported-files.ts';
 import { Limits } from '../../schema/run.ts';
 import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -40,7 +41,6 @@ import { type WaitingInput, waitingInputs } from '../runs/waiting-inputs.ts';
 import type { Agent, OutputOf, OwnOf } from '../session/agent.ts';
 import type { Context } from '../session/context/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
-import type { ToolDeclarations } from '../session/events/call-events.ts';
 import { encodeValid } from '../session/events/event-codec.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { type SessionArtifacts, sessionArtifacts } from '../session-files/artifacts.ts';
@@ -55,12 +55,15 @@ import { findCalls, findCommits } from '../state/commits.ts';
 import { diffPlaces, type SessionDiff } from '../state/diff.ts';
 import type { CallFilter, CommitFilter, WatchFilter } from '../state/record-filter.ts';
 import { watchCommits } from '../state/watch.ts';
+import type { TrackDeclarations } from '../tracking/declaration.ts';
 import { callTracking } from '../tracking/track.ts';
+import type { BeginCall } from '../tracking/tracked-call.ts';
 import {
   type DeclarationsFor,
   type ToolClient,
   type ToolSet,
   type Tracked,
+  toolRunner,
   wrapTools,
 } from '../tracking/wrap-tools.ts';
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
@@ -119,19 +122,24 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   cancel(run?: RunId): Promise<RunId | undefined>;
   /**
    * Appends messages from a caller that runs its own agent loop, at most 1,000 per call. A user's message opens a
-   * turn.
+   * turn. The result of a call that was not tracked adds a record of the call, and `files` names the files that each
+   * call changed.
    */
   append(
     messages: MessageInput | readonly MessageInput[],
     options?: z.input<typeof AppendOptions>,
   ): Promise<readonly SessionEvent<'message.appended'>[]>;
   /**
-   * Returns the same tools, with every call journaled: its start, its outcome and its declared changes. From the first
-   * call on, this handle holds the session, until another handle tracks the session or it is rewound. Later calls fail
-   * with FENCED before the tool runs. The result or error of a tool that ran always reaches the loop. If the outcome
-   * cannot be journaled, `onWarning` receives the problem.
+   * Claims the session and returns the same tools, with every call journaled: its start, its outcome and its declared
+   * changes. This handle holds the session until another handle tracks it or it is rewound. Later calls fail with
+   * FENCED before the tool runs. Calls of these tools that were in flight when an earlier process died are settled
+   * first, by their `effects` and `reconcile`. The result or error of a tool that ran always reaches the loop. If the
+   * outcome cannot be journaled, `onWarning` receives the problem.
    */
-  track<Tools extends ToolSet | ToolClient>(tools: Tools, declarations?: DeclarationsFor<Tools>): Tracked<Tools>;
+  track<Tools extends ToolSet | ToolClient>(
+    tools: Tools,
+    declarations?: DeclarationsFor<Tools>,
+  ): Promise<Tracked<Tools>>;
   /** Sets the session's limits. A run that waits because the budget was used up continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** The usage of the session so far, and its limits. */
@@ -238,7 +246,7 @@ const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
 const Messages = z.strictObject({ messages: listOf(Message, { max: maxMessages }) });
-const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional() });
+const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional(), files: ReportedFiles.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 
@@ -279,12 +287,13 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
       return head.summary;
     },
     append: async (input, options = {}) => {
-      const { idempotencyKey } = parseInput('the append', AppendOptions, options);
+      const { idempotencyKey, files } = parseInput('the append', AppendOptions, options);
       const inputs = Array.isArray(input) ? (input as readonly MessageInput[]) : [input as MessageInput];
       const { messages } = parseInput('the append', Messages, { messages: inputs.map(messageOf) });
       const encoded = messages.map((message) => encodeValid('message.appended', { message }));
-      const events = await run({ type: 'append', messages, encoded }, { idempotencyKey, body: inputs });
-      return events as readonly SessionEvent<'message.appended'>[];
+      const body = files ? { messages: inputs, files } : inputs;
+      const events = await run({ type: 'append', messages, encoded, files }, { idempotencyKey, body });
+      return events.filter((event) => event.type === 'message.appended');
     },
     send: (input, options) => sendInput(scope, key, input, options),
     inputs: () => waitingInputs(scope, key),
@@ -358,7 +367,13 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     },
     compact: (options) => compactSession(scope, key, options),
     recall: (wanted) => recallKey(scope, key, wanted),
-    track: (tools, declarations) => wrapTools(trackCalls(declarations as ToolDeclarations), tools),
+    track: async (tools, declarations) => {
+      let begin: BeginCall | undefined;
+      const tracked = wrapTools((call) => begin!(call), tools);
+      const declared = (declarations ?? {}) as TrackDeclarations;
+      begin = await trackCalls(declared, toolRunner(tools, declared));
+      return tracked;
+    },
     retry: (options) => thenWork(retryTurn(scope, key, options)),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),

@@ -10,6 +10,7 @@ import type { SessionFold } from './fold.ts';
 import { nothingSecret } from './redaction/redact.ts';
 import { noTrials } from './runs/model-trials.ts';
 import { type ActiveRun, noRuns } from './runs/run-fold.ts';
+import { noTracking } from './tracking-fold.ts';
 
 const actor = 'member:ann' as Actor;
 const state = (part: Partial<SessionFold> = {}): SessionFold => ({
@@ -28,6 +29,7 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   runningCalls: {},
   ...noRuns,
   ...noFiles,
+  ...noTracking,
   inputKey: '00'.repeat(32),
   state: emptyState,
   provenance: {},

@@ -4,12 +4,14 @@ import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { type Actor, type RunId, systemActor } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
+import type { ReportedFiles } from '../../schema/reported-files.ts';
 import type { Limits } from '../../schema/run.ts';
 import type { Agent } from './agent.ts';
 import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
 import { decideCommit } from './decide-commit.ts';
 import { type CommitWithFiles, decideFiles, type FilesCommand, snapshotDraft } from './decide-files.ts';
+import { decideReports } from './decide-report.ts';
 import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
 import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './lifecycle.ts';
@@ -26,6 +28,8 @@ export type SessionCommand =
       readonly messages: readonly Message[];
       /** The encoded payloads of the events, if they have been encoded already. */
       readonly encoded?: readonly Uint8Array[];
+      /** The files that the calls of these messages changed. */
+      readonly files?: ReportedFiles | undefined;
     }
   | {
       readonly type: 'admit';
@@ -111,24 +115,27 @@ const settlesEarlierCalls = (state: SessionFold, messages: readonly Message[]): 
 
 const decideAppend = (
   state: SessionFold,
-  { messages, encoded }: Extract<SessionCommand, { type: 'append' }>,
+  { messages, encoded, files = {} }: Extract<SessionCommand, { type: 'append' }>,
   actor: Actor,
+  redactor: Redactor,
 ): Decision => {
   const command = allow(state, 'append');
-  const fact = !settlesEarlierCalls(state, messages);
-  const drafts = messages.map(
-    (message, place): EventDraft => ({
+  const settles = settlesEarlierCalls(state, messages);
+  const { after, commit } = decideReports(state, messages, files, actor, redactor);
+  const drafts = messages.flatMap((message, place): EventDraft[] => [
+    {
       type: 'message.appended',
       payload: { message },
       actor,
       turn: message.role === 'user' ? 'next' : 'current',
       encoded: encoded?.[place],
-    }),
-  );
+    },
+    ...after(message),
+  ]);
   if (drafts.length === 0) {
     throw new PerdureError('INVALID_INPUT', 'there is nothing to append: pass at least one message');
   }
-  return { drafts, command, fact };
+  return { drafts: [...drafts, ...(commit ? [commit] : [])], command, fact: !settles && !commit };
 };
 
 const refuseWithoutAgent = ({ session, bound }: SessionFold): void => {
@@ -250,7 +257,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   if (needsState.has(command.type)) sound(state);
   switch (command.type) {
     case 'append':
-      return decideAppend(state, command, actor);
+      return decideAppend(state, command, actor, redactor);
     case 'admit': {
       refuseWithoutAgent(state);
       if (command.whileIdleAt !== undefined) refuseWhileBusy(state, command.whileIdleAt);

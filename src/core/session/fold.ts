@@ -3,11 +3,12 @@ import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
-import type { Message, Role } from '../../schema/message.ts';
+import type { Message, Role, ToolCallPart } from '../../schema/message.ts';
 import type { Caller } from '../../schema/run.ts';
 import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
 import { copyRecord } from './events/copy-record.ts';
 import { eventDamaged } from './events/event-codec.ts';
+import { inputHash } from './events/input-hash.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
 import { firstWordsOf, wantsFirstWords } from './first-words.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
@@ -17,6 +18,7 @@ import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
 import { isTurnInput, provenanceOf } from './state/provenance.ts';
 import { tryDelta, valueAt } from './state/state-change.ts';
 import { entriesTouched } from './state/touched-paths.ts';
+import { foldTracking, noTracking, type TrackingFold } from './tracking-fold.ts';
 
 /**
  * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
@@ -28,7 +30,7 @@ export const foldVersion = 17;
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
  * length of the log.
  */
-export interface SessionFold extends RunFold, FilesFold, HandoffFold {
+export interface SessionFold extends RunFold, FilesFold, HandoffFold, TrackingFold {
   readonly session: SessionId;
   readonly seq: number;
   /** The hash of the event at `seq`. It detects that a store lost its newest events and reused their numbers. */
@@ -85,10 +87,20 @@ export interface AdoptionMark {
   readonly commits: readonly [number, ...number[]];
 }
 
-type OpenCalls = Readonly<Record<string, { readonly tool: string; readonly seq: number }>>;
-type RunningCalls = Readonly<
-  Record<string, { readonly tool: string; readonly seq: number; readonly at: number; readonly attempt: number }>
->;
+interface OpenCall {
+  readonly tool: string;
+  readonly seq: number;
+  /** The hash of the input. Only present for a call of a loop outside Perdure. */
+  readonly inputHash?: string;
+}
+type OpenCalls = Readonly<Record<string, OpenCall>>;
+
+export interface RunningCall extends Pick<PayloadOf<'tool.called'>, 'tool' | 'effects' | 'reconciles'> {
+  readonly seq: number;
+  readonly at: number;
+  readonly attempt: number;
+}
+type RunningCalls = Readonly<Record<string, RunningCall>>;
 
 const blank = (event: SessionEvent): SessionFold => ({
   session: event.session,
@@ -106,6 +118,7 @@ const blank = (event: SessionEvent): SessionFold => ({
   runningCalls: {},
   ...noRuns,
   ...noFiles,
+  ...noTracking,
   inputKey: event.hash,
   state: emptyState,
   provenance: {},
@@ -113,7 +126,7 @@ const blank = (event: SessionEvent): SessionFold => ({
   attempts: {},
 });
 
-const without = <Calls extends OpenCalls>(calls: Calls, callId: string): Calls => {
+const without = <Calls extends OpenCalls | RunningCalls>(calls: Calls, callId: string): Calls => {
   const [only, ...more] = Object.keys(calls);
   if (only === callId && more.length === 0) return {} as Calls; // the common case
   const { [callId]: _, ...others } = calls;
@@ -185,7 +198,10 @@ const attemptsAfter = (attempts: SessionFold['attempts'], turn: number, retries:
 const firstWordsAfter = (before: SessionFold, message: Message): string | undefined =>
   before.firstWords ?? (wantsFirstWords(before) ? firstWordsOf(message) : undefined);
 
-const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: number): SessionFold['openCalls'] => {
+const callsAfter = (
+  { openCalls: calls, inputKey }: SessionFold,
+  { seq, run, payload: { message } }: SessionEvent<'message.appended'>,
+): SessionFold['openCalls'] => {
   if (message.role === 'tool') {
     const [first, ...others] = message.content;
     if (first && others.length === 0) return without(calls, first.callId);
@@ -195,8 +211,10 @@ const callsAfter = (calls: SessionFold['openCalls'], message: Message, seq: numb
   if (message.role !== 'assistant') return calls;
   const made = message.content.filter((part) => part.type === 'tool-call');
   const [first, ...others] = made;
-  if (first && others.length === 0) return { ...calls, [first.callId]: { tool: first.tool, seq } };
-  return { ...calls, ...Object.fromEntries(made.map(({ callId, tool }) => [callId, { tool, seq }])) };
+  const openCall = ({ tool, input }: ToolCallPart): OpenCall =>
+    run ? { tool, seq } : { tool, seq, inputHash: inputHash(inputKey, input) };
+  if (first && others.length === 0) return { ...calls, [first.callId]: openCall(first) };
+  return { ...calls, ...Object.fromEntries(made.map((part) => [part.callId, openCall(part)])) };
 };
 
 const committed = (before: SessionFold, event: SessionEvent<'state.committed'>): SessionFold => {
@@ -239,6 +257,7 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     ...base,
     ...(runs === base ? undefined : runs),
     ...foldFiles(base, event, target),
+    ...foldTracking(base, event, (callId) => base.openCalls[callId]?.inputHash, target),
     seq: event.seq,
     hash: event.hash,
     at: event.at,
@@ -292,7 +311,7 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     }
     case 'message.appended': {
       const { message } = event.payload;
-      const openCalls = callsAfter(moved.openCalls, message, event.seq);
+      const openCalls = callsAfter(moved, event);
       const attempts = attemptsAfter(moved.attempts, event.turn, event.payload.retries);
       const firstWords = firstWordsAfter(moved, message);
       return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls, attempts, firstWords };
@@ -306,8 +325,8 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     case 'context.compacted':
       return { ...moved, compaction: event.payload };
     case 'tool.called': {
-      const { callId, tool } = event.payload;
-      const running = { tool, seq: event.seq, at: event.at, attempt: 1 };
+      const { callId, tool, effects, reconciles } = event.payload;
+      const running = { tool, effects, reconciles, seq: event.seq, at: event.at, attempt: 1 };
       return { ...moved, runningCalls: { ...moved.runningCalls, [callId]: running } };
     }
     case 'tool.retried': {

@@ -51,7 +51,9 @@ session.rewound    =       =         =         =         =         =
 message.appended   active  =         =         =         =         =
 agent.bound        =       =         =         =         =         =
 state.committed    =       =         =         =         =         =
+session.tracked    =       =         =         =         =         =
 tool.called        =       =         =         =         =         =
+call.reported      =       =         =         =         =         =
 tool.completed     =       =         =         =         =         =
 tool.failed        =       =         =         =         =         =
 context.compacted  =       =         =         =         =         =

@@ -13,6 +13,15 @@ export interface CommitPath extends TouchedPath {
 /** What an event says about a tool call: that it began, or how it ended. */
 export type CallChange =
   | { readonly kind: 'called'; readonly callId: string; readonly tool: string; readonly inputHash: string }
+  /** A call of a loop outside Perdure, which is known only with its end. */
+  | {
+      readonly kind: 'reported';
+      readonly callId: string;
+      readonly tool: string;
+      readonly inputHash: string;
+      readonly outcome: ToolOutcome;
+      readonly outputHash: string | undefined;
+    }
   | {
       readonly kind: 'ended';
       readonly callId: string;
@@ -43,6 +52,10 @@ export const project = (event: StoredEvent): Projection => {
     case 'tool.called': {
       const { callId, tool, inputHash } = decodePayload(event, event.type);
       return { paths: [], call: { kind: 'called', callId, tool, inputHash } };
+    }
+    case 'call.reported': {
+      const { callId, tool, inputHash, outcome, outputHash } = decodePayload(event, event.type);
+      return { paths: [], call: { kind: 'reported', callId, tool, inputHash, outcome, outputHash } };
     }
     case 'tool.completed': {
       const { callId, outputHash, durationMs, source } = decodePayload(event, event.type);

@@ -204,7 +204,7 @@ describe('an adoption', () => {
     const session = await open();
     const branch = await session.fork();
     const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
-    const { edit } = branch.track({ edit: async (_: { path: string }) => 'ok' }, { edit: { files } });
+    const { edit } = await branch.track({ edit: async (_: { path: string }) => 'ok' }, { edit: { files } });
     await edit({ path: 'src/b.ts' });
     await edit({ path: 'src/a.ts' });
     await set(branch, { port: 1 });

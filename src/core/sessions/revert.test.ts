@@ -211,7 +211,7 @@ describe('a revert', () => {
   test('[REV1, TRACK1] of a tracked call does not change tool counters, whatever was called since', async () => {
     const session = await open();
     const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
-    const { edit } = session.track({ edit: async (_: { path: string }) => 'done' }, { edit: { files } });
+    const { edit } = await session.track({ edit: async (_: { path: string }) => 'done' }, { edit: { files } });
     await edit({ path: 'a' });
     const [first] = await session.commits({ path: '/filesModified/*' });
     await edit({ path: 'b' });

@@ -181,7 +181,7 @@ describe('a commit', () => {
       return commit!.provenance;
     };
     const [asked] = await session.append({ role: 'user', content: 'it is 8080' });
-    await session.track({ fetch: async () => 'from the web' }).fetch();
+    await (await session.track({ fetch: async () => 'from the web' })).fetch();
     const { seq: fetched } = await session.summary();
     await session.rewind({ to: { seq: asked!.seq } });
     expect(await concludeIn(session)).toBe('human');

@@ -33,7 +33,7 @@ test('[QRY3] a call that ends during a query is not reported as interrupted', as
   for (const includeRewound of [false, true]) {
     const begun = Promise.withResolvers<void>();
     const over = Promise.withResolvers<void>();
-    const { wait } = session.track({
+    const { wait } = await session.track({
       wait: () => {
         begun.resolve();
         return over.promise;
@@ -106,7 +106,7 @@ test('[QRY1] commits are found by a name pattern', async () => {
 test('[QRY2, QRY12] a workspace query omits records that rewinds left behind, unless includeRewound is set', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
-  const tools = session.track({ edit: async () => 'done' });
+  const tools = await session.track({ edit: async () => 'done' });
   await askFor(session, 'one');
   await touchFile(session, 'a.ts');
   await askFor(session, 'two');
@@ -160,7 +160,7 @@ test('[QRY1, QRY3] commits and calls are found by their actor, in a session and 
     const session = await sessionsOf(member).get(id);
     await askFor(session, 'go');
     await touchFile(session, `${member}.ts`);
-    await session.track({ edit: async () => 'done' }).edit();
+    await (await session.track({ edit: async () => 'done' })).edit();
   }
   const actor = 'member:bob';
   for (const asked of [await runtime.sessions.get(id), runtime.sessions]) {

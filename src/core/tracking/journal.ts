@@ -1,12 +1,13 @@
 import { Mutex } from '../../concurrency/mutex.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
+import { loopHolder } from '../engine/process-holder.ts';
 import type { WriteAccess } from '../engine/scope.ts';
 import { type FoldReading, readHead, writeDecision } from '../engine/session-writer.ts';
 import type { SessionKey } from '../ports/store.ts';
-import type { SessionFold } from '../session/fold.ts';
+import type { RunningCall, SessionFold } from '../session/fold.ts';
 import { refuseUnlessHolder } from '../session/holder.ts';
-import { endRunningCalls, interruptedCalls } from '../session/runs/settle-calls.ts';
+import { endLeftCall } from '../session/runs/settle-calls.ts';
 
 const stateNotCommitted = (key: SessionKey): PerdureError =>
   new PerdureError(
@@ -15,29 +16,83 @@ const stateNotCommitted = (key: SessionKey): PerdureError =>
     { details: { ...key } },
   );
 
+/** The calls that earlier loops left in flight. A run recovers its own calls. */
+export const leftCalls = ({ run, runningCalls }: SessionFold): Readonly<Record<string, RunningCall>> =>
+  run ? {} : runningCalls;
+
+const withoutLeft = (state: SessionFold, left: ReadonlyMap<string, RunningCall>): SessionFold => ({
+  ...state,
+  runningCalls: Object.fromEntries(Object.entries(state.runningCalls).filter(([callId]) => !left.has(callId))),
+});
+
 /**
- * Writes a session's journal of tool calls, and holds the epoch from its first entry on. Once another writer claims
- * the session, further entries are rejected and no more tools run.
+ * Writes a session's journal of tool calls, and holds the epoch that it claimed. Once another writer claims the
+ * session, further entries are rejected and no more tools run.
  */
 export class Journal {
   readonly #scope: WriteAccess;
   readonly #key: SessionKey;
-  #epoch: number | undefined;
+  readonly #epoch: number;
+  /** The calls that earlier loops left in flight and that are not settled yet. */
+  readonly #left: Map<string, RunningCall>;
   /** Entries of parallel calls are written one after another. */
   readonly #writing = new Mutex();
 
-  constructor(scope: WriteAccess, key: SessionKey) {
+  private constructor(scope: WriteAccess, key: SessionKey, epoch: number, left: Map<string, RunningCall>) {
     this.#scope = scope;
     this.#key = key;
+    this.#epoch = epoch;
+    this.#left = left;
+  }
+
+  /** Claims the session, while it accepts messages. The last attempt lands at any head. */
+  static async claim(scope: WriteAccess, key: SessionKey): Promise<Journal> {
+    const holder = loopHolder();
+    let left: Readonly<Record<string, RunningCall>> = {};
+    const { appended } = await writeDecision(scope, key, {
+      read: () => readHead(scope, key),
+      decide: (state, { isLast }) => {
+        refuseUnlessHolder(state, scope.caller, 'call tools');
+        left = leftCalls(state);
+        const payload = { ...(holder && { holder }) };
+        const claimed: EventDraft = { type: 'session.tracked', payload, actor: scope.actor, turn: 'current' };
+        return { drafts: [claimed], command: 'append', takesOver: true, raisesEpoch: true, fact: isLast };
+      },
+    });
+    return new Journal(scope, key, appended!.head.epoch, new Map(Object.entries(left)));
+  }
+
+  /** The calls that earlier loops left in flight, and that are not settled yet. */
+  get left(): readonly (readonly [callId: string, RunningCall])[] {
+    return [...this.#left];
+  }
+
+  /** Whether no other writer has claimed the session since. */
+  async isCurrent(): Promise<boolean> {
+    return (await this.#scope.store.head(this.#key))?.epoch === this.#epoch;
   }
 
   /**
-   * Journals the start of a call. This is possible only while the session accepts messages. The first call claims the
-   * session.
+   * Journals the start of a call. This is possible only while the session accepts messages. The first call ends the
+   * calls that are still left in flight, because nothing will settle them any more.
    */
   begin(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
+    return this.#writing.run(async () => {
+      const left = this.left;
+      const now = this.#scope.clock.now();
+      await this.#write((state) => [
+        ...left.map(([callId, call]) => endLeftCall(state, callId, call, now)),
+        calledOn(left.length > 0 ? withoutLeft(state, this.#left) : state),
+      ]);
+      for (const [callId] of left) this.#left.delete(callId);
+    });
+  }
+
+  /** Journals another attempt of a call that was left in flight. */
+  retry(callId: string, { tool, attempt }: RunningCall, reason: string): Promise<void> {
+    const payload = { callId, tool, attempt: attempt + 1, reason };
     return this.#writing.run(() =>
-      this.#epoch === undefined ? this.#claim(calledOn) : this.#call(this.#epoch, calledOn),
+      this.#write(({ turn }) => [{ type: 'tool.retried', payload, actor: this.#scope.actor, turn }]),
     );
   }
 
@@ -45,33 +100,22 @@ export class Journal {
    * Journals the outcome of a call. An outcome is a fact and must not be lost. It is appended in any status of the
    * session, unless another writer has taken over. It is appended even if its state change cannot be committed.
    */
-  end(fact: (state: SessionFold) => EventDraft, commit: (state: SessionFold) => EventDraft | undefined): Promise<void> {
-    return this.#writing.run(() => this.#end(fact, commit));
-  }
-
-  /**
-   * Claims the session. Calls that the previous writer left running end as interrupted, because their outcome is
-   * unknown. The exception is a run, which recovers its own calls. The last attempt lands at any head.
-   */
-  async #claim(calledOn: (state: SessionFold) => EventDraft): Promise<void> {
-    const { clock } = this.#scope;
-    const { appended } = await writeDecision(this.#scope, this.#key, {
-      read: () => readHead(this.#scope, this.#key),
-      decide: (state, { isLast }) => {
-        refuseUnlessHolder(state, this.#scope.caller, 'call tools');
-        const left = state.run ? [] : endRunningCalls(state, interruptedCalls, clock.now());
-        const called = calledOn(left.length > 0 ? { ...state, runningCalls: {} } : state);
-        return { drafts: [...left, called], command: 'append', takesOver: true, raisesEpoch: true, fact: isLast };
-      },
+  end(
+    callId: string,
+    fact: (state: SessionFold) => EventDraft,
+    commit: (state: SessionFold) => EventDraft | undefined,
+  ): Promise<void> {
+    return this.#writing.run(async () => {
+      this.#left.delete(callId);
+      await this.#end(fact, commit);
     });
-    this.#epoch = appended!.head.epoch;
   }
 
-  async #call(epoch: number, calledOn: (state: SessionFold) => EventDraft): Promise<void> {
+  async #write(draftsOn: (state: SessionFold) => readonly EventDraft[]): Promise<void> {
     await writeDecision(this.#scope, this.#key, {
       read: (attempt) => this.#read(attempt),
-      decide: (state) => ({ drafts: [calledOn(state)], command: 'append', fact: true }),
-      epoch,
+      decide: (state) => ({ drafts: draftsOn(state), command: 'append', fact: true }),
+      epoch: this.#epoch,
     });
   }
 
@@ -92,7 +136,7 @@ export class Journal {
         }
         return { drafts: [fact(state), ...(change ? [change] : [])], fact: problem !== undefined };
       },
-      epoch: this.#epoch!,
+      epoch: this.#epoch,
     });
     if (problem) throw problem;
   }

@@ -23,7 +23,7 @@ const oddErrors: Readonly<Record<string, unknown>> = {
 
 test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] the loop receives %s that a tool throws', async (_, thrown) => {
   const session = await begin();
-  const { fail } = session.track({
+  const { fail } = await session.track({
     fail: async () => {
       throw thrown;
     },
@@ -44,7 +44,7 @@ test('[TRACK7] the loop receives a tool result even if the result cannot be read
       throw new Error('no');
     },
   });
-  expect(await session.track({ give: async () => odd }).give()).toBe(odd);
+  expect(await (await session.track({ give: async () => odd })).give()).toBe(odd);
   expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
 });
 
@@ -56,7 +56,7 @@ test('[TRACK1] a failed call is counted, but the state change that its tool decl
     },
   };
   const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
-  const tracked = session.track(tools, { constructor: { files } });
+  const tracked = await session.track(tools, { constructor: { files } });
   await expect(tracked.constructor({ path: 'a.ts' })).rejects.toThrow('disk full');
   const { filesModified, toolsUsed } = await session.state();
   expect(filesModified).toEqual({});
@@ -66,14 +66,14 @@ test('[TRACK1] a failed call is counted, but the state change that its tool decl
 
 test('[TRACK1] a long output is summarized without cutting a character', async () => {
   const session = await begin();
-  const { read } = session.track({ read: async () => `${'x'.repeat(498)}😀😀` });
+  const { read } = await session.track({ read: async () => `${'x'.repeat(498)}😀😀` });
   await read();
   expect(await session.commits()).toMatchObject([{ outputSummary: `${'x'.repeat(498)}…` }]);
 });
 
 test('[TRACK3] inside tools `this` is unchanged', async () => {
   const session = await begin();
-  const tools = session.track({
+  const tools = await session.track({
     whole() {
       return this.part().length;
     },
@@ -104,7 +104,7 @@ test('[TRACK3] methods of a class work as tools and can use its private fields',
   }
   const session = await begin();
   const files = new Files();
-  const tools = session.track(files);
+  const tools = await session.track(files);
   expect(await tools.read({ path: 'a' })).toBe('/src/a');
   tools.root = '/lib';
   expect(await tools.read({ path: 'a' })).toBe('/lib/a');
@@ -122,7 +122,7 @@ test('[TRACK3] a function keeps its name and its properties', async () => {
     },
     { description: 'reads' },
   );
-  const { read } = session.track({ read: readFile });
+  const { read } = await session.track({ read: readFile });
   expect([read.name, read.length, read.description]).toEqual(['readFile', 1, 'reads']);
   expect(await read({ path: 'a' })).toBe('a');
 });
@@ -130,7 +130,7 @@ test('[TRACK3] a function keeps its name and its properties', async () => {
 test('[TRACK5] concurrent calls to which a loop assigns the same id get separate ids', async () => {
   const session = await begin();
   const waiting = { slow: Promise.withResolvers<string>(), quick: Promise.withResolvers<string>() };
-  const { wait } = session.track({
+  const { wait } = await session.track({
     wait: (name: keyof typeof waiting, _: { toolCallId: string }) => waiting[name].promise,
   });
   const [slow, quick] = [wait('slow', { toolCallId: 'c' }), wait('quick', { toolCallId: 'c' })];
@@ -150,16 +150,17 @@ test('[TRACK5] an id can be reused when its call has ended or was abandoned by a
   const session = await sessions.open();
   await session.append({ role: 'user', content: 'go' });
   const started = Promise.withResolvers<void>();
-  const give = (each: typeof session) => each.track({ give: async (_: object, __: { toolCallId: string }) => 1 }).give;
-  for (let times = 0; times < 2; times++) await give(session)({}, { toolCallId: 'c' });
+  const give = async (each: typeof session) =>
+    (await each.track({ give: async (_: object, __: { toolCallId: string }) => 1 })).give;
+  for (let times = 0; times < 2; times++) await (await give(session))({}, { toolCallId: 'c' });
   const hang = (_: object, __: { toolCallId: string }) => {
     started.resolve();
     return new Promise(() => {});
   };
-  void session.track({ hang }).hang({}, { toolCallId: 'd' });
+  void (await session.track({ hang })).hang({}, { toolCallId: 'd' });
   await started.promise;
   const other = await sessions.get(session.id);
-  await give(other)({}, { toolCallId: 'd' });
+  await (await give(other))({}, { toolCallId: 'd' });
   expect((await session.toolCalls()).map(({ callId, status }) => [callId, status])).toEqual([
     ['d', 'ok'],
     ['d', 'interrupted'],
@@ -173,7 +174,14 @@ test('[IN1] a value without tools is rejected', async () => {
   class Nothing {
     base = 'x';
   }
-  for (const tools of [[async () => 1], new Map(), new Nothing(), { base: 'x' }, null]) {
-    expect(() => session.track(tools as object)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
+  const then = async () => 1;
+  for (const tools of [[then], new Map(), new Nothing(), { base: 'x' }, { then }, null]) {
+    await expect(session.track(tools as object)).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   }
+  for (const refund of [{ effects: 'twice' }, { reconcile: 'ask' }]) {
+    await expect(session.track({ refund: then }, { refund: refund as never })).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+    });
+  }
+  expect((await session.summary()).seq).toBe(2);
 });

@@ -2,6 +2,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { type BeginCall, runTracked, streamTracked, type ToolCall } from './tracked-call.ts';
 
 export type AnyFunction = (...all: unknown[]) => unknown;
+type Named = Readonly<Record<string, unknown>>;
 
 /** The fields in which the AI SDK and the MCP clients pass the call id and the abort signal. */
 export interface CallOptions {
@@ -72,10 +73,20 @@ const wrapTool = (
   });
 };
 
+/** Runs a tool of a set outside a loop. Returns undefined if the set has no such tool. */
+export const runnerIn = (
+  tools: object,
+  name: string,
+): ((input: unknown, options: { readonly toolCallId: string; readonly messages: [] }) => unknown) | undefined => {
+  const isOwn = [Object.prototype, null].includes(Object.getPrototypeOf(tools));
+  const tool = isOwn && !Object.hasOwn(tools, name) ? undefined : (tools as Named)[name];
+  const run = typeof tool === 'function' && name !== 'constructor' ? (tool as AnyFunction) : executeOf(tool);
+  if (!run) return undefined;
+  return (input, options) => lastOf(Reflect.apply(run, run === tool ? tools : tool, [input, options]));
+};
+
 export const cannotTrack = (why: string): PerdureError =>
   new PerdureError('INVALID_INPUT', `${why}: pass functions or tools with execute() by their names, or an MCP client`);
-
-type Named = Readonly<Record<string, unknown>>;
 
 const wrapRecord = (begin: BeginCall, tools: Named): object => {
   const ownerOf = (self: unknown) => (self === wrapped ? tools : self);

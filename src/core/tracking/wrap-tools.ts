@@ -1,6 +1,7 @@
-import type { ToolDeclaration } from '../session/events/call-events.ts';
+import type { TrackDeclaration } from './declaration.ts';
+import type { RunTool } from './settle-left.ts';
 import { type BeginCall, runTracked } from './tracked-call.ts';
-import { type AnyFunction, cannotTrack, signalIn, wrapSet } from './wrap-set.ts';
+import { type AnyFunction, cannotTrack, runnerIn, signalIn, wrapSet } from './wrap-set.ts';
 
 /**
  * Functions by name, or tools as the AI SDK defines them. For a tool of the AI SDK, only `execute` is tracked, and its
@@ -32,8 +33,8 @@ type OutputOf<T> = T extends (...all: never[]) => infer O
 
 /** Declarations by tool name. The tools of an MCP client are known only to its server. */
 export type DeclarationsFor<T> = T extends ToolClient
-  ? Readonly<Record<string, ToolDeclaration<Record<string, unknown>, Awaited<ReturnType<T['callTool']>>>>>
-  : { readonly [Name in keyof T]?: ToolDeclaration<InputOf<T[Name]>, OutputOf<T[Name]>> };
+  ? Readonly<Record<string, TrackDeclaration<Record<string, unknown>, Awaited<ReturnType<T['callTool']>>>>>
+  : { readonly [Name in keyof T]?: TrackDeclaration<InputOf<T[Name]>, OutputOf<T[Name]>> };
 
 type TrackedFunction<A extends unknown[], R> = [R] extends [AsyncGenerator<infer Y, unknown, never>]
   ? (...all: A) => AsyncGenerator<Y, void, undefined>
@@ -88,5 +89,22 @@ export const wrapTools = <Tools extends ToolSet | ToolClient>(begin: BeginCall, 
   if (tools === null || typeof tools !== 'object' || Symbol.iterator in tools) {
     throw cannotTrack('there is nothing to track');
   }
+  // `track` is async, and an object with a function `then` would be taken for a promise.
+  if (typeof (tools as { then?: unknown }).then === 'function') throw cannotTrack('a tool cannot be called then');
   return (isClient(tools) ? wrapClient(begin, tools) : wrapSet(begin, tools)) as Tracked<Tools>;
 };
+
+/**
+ * Runs the tools of a set outside the loop, to repeat a call that was in flight when its process died. An MCP client
+ * runs the tools that are declared for it, because only its server knows the names of all.
+ */
+export const toolRunner =
+  (tools: ToolSet | ToolClient, declarations: object): RunTool =>
+  (name) => {
+    if (isClient(tools)) {
+      if (!Object.hasOwn(declarations, name)) return undefined;
+      return (input) => tools.callTool({ name, arguments: (input ?? {}) as Record<string, unknown> });
+    }
+    const run = runnerIn(tools, name);
+    return run && ((input, callId) => run(input, { toolCallId: callId, messages: [] }));
+  };

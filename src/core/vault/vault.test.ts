@@ -311,7 +311,7 @@ describe('known secrets', () => {
     undo.push(() => runtime.close());
     await runtime.vault.set('a', 'value-of-a');
     const session = await runtime.sessions.open();
-    const broken = session.track(
+    const broken = await session.track(
       { tool: async (_: object) => 'ok' },
       {
         tool: {

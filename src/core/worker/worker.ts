@@ -3,6 +3,7 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { longestTimerMs } from '../../schema/timer-limit.ts';
+import { isGone, processHolder } from '../engine/process-holder.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
@@ -11,7 +12,6 @@ import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
 import { Options, type WorkerOptions } from '../runs/worker-options.ts';
 import { type Held, Leases } from './leases.ts';
 import { NextLook } from './next-look.ts';
-import { isGone, processHolder } from './process-holder.ts';
 import type { WorkAccess } from './work-access.ts';
 import { type Left, sayStranded, workOnSession } from './work-on-session.ts';
 

@@ -29,6 +29,23 @@ export const madeCall = (
   { callId, tool, inputHash }: Extract<CallChange, { kind: 'called' }>,
 ): CallRecord => ({ session, callId, tool, status: 'running', run, turn, seq, at, actor, inputHash });
 
+export const reportedCall = (
+  { session, turn, seq, at, actor }: StoredEvent,
+  { callId, tool, inputHash, outcome: status, outputHash }: Extract<CallChange, { kind: 'reported' }>,
+): CallRecord => ({
+  session,
+  callId,
+  tool,
+  status,
+  turn,
+  seq,
+  at,
+  actor,
+  endedSeq: seq,
+  inputHash,
+  ...(outputHash !== undefined && { outputHash }),
+});
+
 export const settledCall = (
   call: CallRecord,
   { seq: endedSeq }: StoredEvent,

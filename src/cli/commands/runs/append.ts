@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../../schema/event.ts';
 import type { MessageInput } from '../../../schema/message.ts';
+import type { ReportedFiles } from '../../../schema/reported-files.ts';
 import { EventView } from '../../../schema/views/event.ts';
 import { type Call, type Context, choice, defineCommand, flag, text } from '../../parse/command.ts';
-import { parseJsonLines, readText } from '../../parse/read-input.ts';
+import { parseJson, parseJsonLines, readText } from '../../parse/read-input.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 
 const roles = ['user', 'assistant', 'system'] as const;
@@ -11,6 +12,7 @@ const roles = ['user', 'assistant', 'system'] as const;
 const options = {
   role: choice('ROLE', roles, 'user (default, starts a turn), assistant or system; use --jsonl for messages of tools'),
   key: text('KEY', 'idempotency key: repeating the append with the same key writes nothing'),
+  files: text('JSON', 'the files that each call changed, by call id: {"call_1":{"src/a.ts":"modified"}}'),
   jsonl: flag('read messages from stdin, one JSON object per line, and append them all at once'),
 };
 
@@ -51,8 +53,11 @@ export const append = defineCommand({
   run: async (context, call) => {
     const messages = await messagesFrom(context, call);
     const session = await context.session(call.args[0]!);
-    const { key } = call.options;
-    const events = await session.append(messages, { ...(key !== undefined && { idempotencyKey: key }) });
+    const { key, files } = call.options;
+    const events = await session.append(messages, {
+      ...(key !== undefined && { idempotencyKey: key }),
+      ...(files !== undefined && { files: parseJson('--files', files) as ReportedFiles }),
+    });
     await context.answer({ events }, () => appended(events));
   },
 });

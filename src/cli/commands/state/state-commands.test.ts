@@ -82,7 +82,7 @@ describe('on a terminal of 80 columns', () => {
     const runtime = await open();
     const session = await runtime.sessions.open();
     await session.append({ role: 'user', content: long });
-    const tools = session.track(
+    const tools = await session.track(
       { [hostile]: async () => long },
       { [hostile]: { files: () => ({ [long]: 'created' as const }) } },
     );

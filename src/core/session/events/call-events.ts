@@ -40,6 +40,13 @@ export interface Call {
   readonly input: Json;
 }
 
+/** Counts a call in the state. The name `__proto__` cannot be a key of the state. */
+export const countUse = (draft: StateDraft, tool: string, isOk: boolean): void => {
+  if (tool === '__proto__') return;
+  const used = Object.hasOwn(draft.toolsUsed, tool) ? draft.toolsUsed[tool]! : { calls: 0, ok: 0, failed: 0 };
+  draft.toolsUsed[tool] = { calls: used.calls + 1, ok: used.ok + (isOk ? 1 : 0), failed: used.failed + (isOk ? 0 : 1) };
+};
+
 /** Records a call in the state: its counters, the files that the snapshot found changed, and the declared changes. */
 const applyUse = (
   draft: StateDraft,
@@ -49,9 +56,8 @@ const applyUse = (
   found: readonly ChangedFile[],
 ): void => {
   const { tool, callId } = call;
-  const used = Object.hasOwn(draft.toolsUsed, tool) ? draft.toolsUsed[tool]! : { calls: 0, ok: 0, failed: 0 };
   const isOk = ended.outcome === 'ok';
-  draft.toolsUsed[tool] = { calls: used.calls + 1, ok: used.ok + (isOk ? 1 : 0), failed: used.failed + (isOk ? 0 : 1) };
+  countUse(draft, tool, isOk);
   applyFileChanges(draft, found, { tool, callId });
   if (!isOk) return;
   const [input, output] = [call.input as never, ended.output as never];

@@ -1,7 +1,7 @@
 import type { EventDraft } from '../../../schema/event.ts';
 import { type Actor, newId, type RunId, systemActor } from '../../../schema/ids.ts';
 import type { ToolOutcome, ToolResultPart } from '../../../schema/message.ts';
-import type { SessionFold } from '../fold.ts';
+import type { RunningCall, SessionFold } from '../fold.ts';
 
 interface Settlement {
   readonly outcome: Exclude<ToolOutcome, 'ok'>;
@@ -14,6 +14,31 @@ export const interruptedCalls: Settlement = {
   outcome: 'interrupted',
   text: 'The call was interrupted; whether it took effect is not known.',
 };
+
+/** What a model must know about a call that has begun and whose end nobody recorded. */
+export const unknownOutcome = (effects: RunningCall['effects'] = 'once'): string =>
+  effects === 'none'
+    ? 'The call was interrupted before its result was recorded. It has no effects, so it can be repeated.'
+    : 'The call was interrupted; whether it took effect is not known. Check before you repeat it.';
+
+/** Ends a call that a loop outside Perdure left in flight. */
+export const endLeftCall = (
+  fold: SessionFold,
+  callId: string,
+  { tool, at, effects }: RunningCall,
+  now: number,
+): EventDraft => ({
+  type: 'tool.failed',
+  payload: {
+    callId,
+    tool,
+    outcome: 'interrupted',
+    error: { name: 'Interrupted', message: unknownOutcome(effects) },
+    durationMs: Math.max(0, now - at),
+  },
+  actor: `tool:${tool}` as Actor,
+  turn: fold.turn,
+});
 
 /** Ends all running calls, so that every call in the log has an outcome. */
 export const endRunningCalls = (

@@ -7,6 +7,7 @@ import { listOf } from '../../../schema/bounded.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, someParts, UserPart } from '../../../schema/message.ts';
+import { ReportedFiles } from '../../../schema/reported-files.ts';
 import { InputPolicy } from '../../../schema/run.ts';
 import type { RunPart } from '../../../schema/run-part.ts';
 import { hasEnded } from '../../../schema/run-result.ts';
@@ -64,13 +65,19 @@ export const runRoutes = [
     name: 'appendMessages',
     verb: 'session.append',
     summary: 'Appends messages of your own loop; a user message opens a turn',
-    body: z.strictObject({ messages: listOf(MessageBody, { min: 1, max: maxMessages }) }),
+    about:
+      'The result of a call that was not tracked adds a record of the call, and one commit that counts it. `files` names the files that each call changed, by call id.',
+    body: z.strictObject({
+      messages: listOf(MessageBody, { min: 1, max: maxMessages }),
+      files: ReportedFiles.optional(),
+    }),
     maxBytes,
     keyKeptBy: 'library',
     status: 201,
     answer: z.strictObject({ events: z.array(EventView) }),
     handle: async ({ session, body, idempotencyKey }) => {
-      return { events: await session.append(body.messages as readonly MessageInput[], { idempotencyKey }) };
+      const { messages, files } = body;
+      return { events: await session.append(messages as readonly MessageInput[], { idempotencyKey, files }) };
     },
   }),
   defineSessionRoute({

@@ -1,7 +1,7 @@
 import type { CallRecord, StoredEvent } from '../../../core/ports/store.ts';
 import type { CallChange } from '../../../core/session/projections.ts';
 import type { SessionId } from '../../../schema/ids.ts';
-import { madeCall, settledCall } from '../../log/projected-rows.ts';
+import { madeCall, reportedCall, settledCall } from '../../log/projected-rows.ts';
 
 export interface CallEnd extends Extract<CallChange, { kind: 'ended' }> {
   readonly session: SessionId;
@@ -29,6 +29,10 @@ export const batchCalls = (
     if (call.kind === 'called') {
       open.set(name, [...(open.get(name) ?? []), made.length]);
       made.push(madeCall(event, call));
+      continue;
+    }
+    if (call.kind === 'reported') {
+      made.push(reportedCall(event, call));
       continue;
     }
     const place = open.get(name)?.pop();

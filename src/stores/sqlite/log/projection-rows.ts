@@ -28,12 +28,19 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const insertCharge = later(`INSERT INTO charges
     (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertReported = later(`INSERT INTO tool_calls
+    (workspace, session, seq, call_id, tool, status, turn, at, actor, ended_seq, input_hash, output_hash)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
 
   const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
     const { session, seq, run, turn, at, actor } = event;
     if (call.kind === 'called') {
       const { callId, tool, inputHash } = call;
       insertCall().run(workspace, session, seq, callId, tool, run ?? null, turn, at, actor, inputHash);
+    } else if (call.kind === 'reported') {
+      const { callId, tool, inputHash, outcome, outputHash = null } = call;
+      const times = [turn, at, actor, seq] as const;
+      insertReported().run(workspace, session, seq, callId, tool, outcome, ...times, inputHash, outputHash);
     } else {
       const { callId, outcome, durationMs, outputHash, source } = call;
       endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null, source ?? null);

@@ -20,8 +20,19 @@ export const processHolder = async (worker: string, data: string): Promise<Holde
   return { worker, machine: numberSpace() || (await thisMachine(data)), process: pid, processStart: start };
 };
 
+/** A process that other processes of the same system can look up. */
+export type LoopHolder = Pick<Holder, 'machine' | 'process' | 'processStart'>;
+
+/** Identifies this process in a log. Undefined if the system does not report process identities. */
+export const loopHolder = (): LoopHolder | undefined => {
+  const machine = numberSpace();
+  if (!machine) return undefined;
+  const { pid, start } = thisProcess();
+  return { machine, process: pid, processStart: start };
+};
+
 /** Whether the holder is known to be dead. Only a process on the same machine can detect this. */
-export const isGone = (holder: Holder, here: string): boolean =>
+export const isGone = (holder: LoopHolder, here: string): boolean =>
   holder.machine === here && !isRunning({ pid: holder.process, start: holder.processStart });
 
 /** Whether the holder is another process on the same machine. */
