@@ -190,8 +190,15 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'A call begins. The event is durable before the tool runs.',
     kind: 'fact',
     writer: 'run',
-    fields: { callId, tool, input: 'The input of the tool.', inputHash },
-    example: { ...call, input: { command: 'npm test' }, inputHash: hash },
+    fields: {
+      callId,
+      tool,
+      input: 'The input of the tool.',
+      inputHash,
+      effects: 'What the tool declares that running the call twice would do.',
+      confined: "Set if all effects are in the session's own files and state, so that going back undoes them.",
+    },
+    example: { ...call, input: { command: 'npm test' }, inputHash: hash, effects: 'once', confined: true },
   },
   'tool.retried': {
     about: 'A call is retried, after a crash or after a failure that its tool declares retryable.',

@@ -5,7 +5,7 @@ import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
-import { Message, ToolOutcome } from './message.ts';
+import { Effects, Message, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
@@ -148,7 +148,17 @@ export const eventDefinitions = {
       origin: CommitOrigin.optional(),
     }),
   ),
-  'tool.called': event(z.strictObject({ ...CallRef, input: Json, inputHash: Hash })),
+  'tool.called': event(
+    z.strictObject({
+      ...CallRef,
+      input: Json,
+      inputHash: Hash,
+      /** What the tool declares that running the call twice would do. Release 0.1.0 did not record it. */
+      effects: Effects.optional(),
+      /** Set if all effects of the call are in the session's own files and state, so that going back undoes them. */
+      confined: z.literal(true).optional(),
+    }),
+  ),
   /** The next attempt of a call, after a crash or after a failure that the tool declares retryable. */
   'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),
   'tool.completed': event(

@@ -36,7 +36,14 @@ import {
   segmentsIn,
   workspaceOf,
 } from './memory-database.ts';
-import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
+import {
+  findBlobEventsIn,
+  findCallsIn,
+  findCommitsIn,
+  findRepeatedIn,
+  keepProjections,
+  rebuildIn,
+} from './memory-projections.ts';
 import {
   claimIn,
   enterWork,
@@ -280,6 +287,8 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     findCommits: (name, query) =>
       within(name, (workspace) => findCommitsIn(workspace, query).map((event) => eventOf(workspace, event))),
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
+    findRepeated: ({ workspace: name, session }, query) =>
+      within(name, (workspace) => findRepeatedIn(workspace, session, query)),
     findBlobEvents: (name, query) =>
       within(name, (workspace) => findBlobEventsIn(workspace, query).map((event) => eventOf(workspace, event))),
     rebuildProjections: (name) =>

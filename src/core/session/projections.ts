@@ -1,5 +1,5 @@
 import type { ToolOutcome } from '../../schema/message.ts';
-import type { StoredEvent } from '../ports/store.ts';
+import type { CallRecord, StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { type TouchedPath, touchedPaths } from './state/touched-paths.ts';
 
@@ -10,7 +10,7 @@ export interface CommitPath extends TouchedPath {
 
 /** What an event says about a tool call: that it began, or how it ended. */
 export type CallChange =
-  | { readonly kind: 'called'; readonly callId: string; readonly tool: string; readonly inputHash: string }
+  | ({ readonly kind: 'called' } & Pick<CallRecord, 'callId' | 'tool' | 'inputHash' | 'effects' | 'confined'>)
   | {
       readonly kind: 'ended';
       readonly callId: string;
@@ -37,8 +37,8 @@ export const project = (event: StoredEvent): Projection => {
       return { paths: touchedPaths(commit).map((touched) => ({ ...touched, tool: commit.cause?.tool })) };
     }
     case 'tool.called': {
-      const { callId, tool, inputHash } = decodePayload(event, event.type);
-      return { paths: [], call: { kind: 'called', callId, tool, inputHash } };
+      const { callId, tool, inputHash, effects, confined } = decodePayload(event, event.type);
+      return { paths: [], call: { kind: 'called', callId, tool, inputHash, effects, confined } };
     }
     case 'tool.completed': {
       const { callId, outputHash, durationMs } = decodePayload(event, event.type);

@@ -16,6 +16,7 @@ import type {
   Imported,
   ListQuery,
   ReadRange,
+  RepeatQuery,
   SessionCopy,
   SessionKey,
   Store,
@@ -32,7 +33,7 @@ import { BlobReads } from './log/blob-reads.ts';
 import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './log/blobs.ts';
 import type { Changes } from './log/changes.ts';
 import { findBlobEvents } from './log/find-blob-events.ts';
-import { findCalls } from './log/find-calls.ts';
+import { findCalls, findRepeated } from './log/find-calls.ts';
 import { findCommits } from './log/find-commits.ts';
 import { importCopies } from './log/import-copies.ts';
 import { listKeys } from './log/keys.ts';
@@ -166,6 +167,10 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
 
   findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
     return this.#run(() => findCalls(this.#database, this.#lineages, workspace, query));
+  }
+
+  findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined> {
+    return this.#run(() => findRepeated(this.#database, this.#lineages, key, query));
   }
 
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {

@@ -16,6 +16,7 @@ import type {
   Imported,
   ListQuery,
   ReadRange,
+  RepeatQuery,
   SessionCopy,
   SessionKey,
   Store,
@@ -141,6 +142,10 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
 
   async findCalls(workspace: WorkspaceId, query: CallQuery): Promise<readonly CallRecord[]> {
     return this.#open(this.#reader).call('findCalls', [workspace, query]);
+  }
+
+  async findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined> {
+    return this.#open(this.#reader).call('findRepeated', [key, query]);
   }
 
   async findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {

@@ -1,14 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { StoredEvent } from '../../../core/ports/store.ts';
 import type { CallChange } from '../../../core/session/projections.ts';
-import type { WorkspaceId } from '../../../schema/ids.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
 import { projectionNames } from '../file/migrations.ts';
 
 /** The rows by which queries find commits and calls, written together with their event. */
 export interface ProjectionRows {
-  add(workspace: WorkspaceId, event: StoredEvent): void;
+  /** `root` is the root of the session's family. */
+  add(workspace: WorkspaceId, event: StoredEvent, root: SessionId): void;
   clear(workspace: WorkspaceId): void;
 }
 
@@ -17,18 +18,19 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   const insertPath = later(`INSERT INTO commit_paths
     (workspace, session, seq, path, turn, at, actor, tool, provenance) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertCall = later(`INSERT INTO tool_calls
-    (workspace, session, seq, call_id, tool, status, run, turn, at, actor, input_hash)
-    VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?)`);
+    (workspace, session, seq, call_id, tool, status, run, turn, at, actor, input_hash, root, effects, confined)
+    VALUES (?, ?, ?, ?, ?, 'running', ?, ?, ?, ?, ?, ?, ?, ?)`);
   const endCall = later(`UPDATE tool_calls SET status = ?4, ended_seq = ?5, duration_ms = ?6, output_hash = ?7
     WHERE workspace = ?1 AND session = ?2 AND seq = (
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
   const clears = projectionNames.map((name) => later(`DELETE FROM ${name} WHERE workspace = ?`));
 
-  const addCall = (workspace: WorkspaceId, event: StoredEvent, call: CallChange): void => {
+  const addCall = (workspace: WorkspaceId, event: StoredEvent, root: SessionId, call: CallChange): void => {
     const { session, seq, run, turn, at, actor } = event;
     if (call.kind === 'called') {
-      const { callId, tool, inputHash } = call;
-      insertCall().run(workspace, session, seq, callId, tool, run ?? null, turn, at, actor, inputHash);
+      const { callId, tool, inputHash, effects = null, confined } = call;
+      const made = [workspace, session, seq, callId, tool, run ?? null, turn, at, actor, inputHash] as const;
+      insertCall().run(...made, root, effects, confined ? 1 : null);
     } else {
       const { callId, outcome, durationMs, outputHash } = call;
       endCall().run(workspace, session, callId, outcome, seq, durationMs, outputHash ?? null);
@@ -36,13 +38,13 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   };
 
   return {
-    add: (workspace, event) => {
+    add: (workspace, event, root) => {
       const { paths, call } = projectionOf(event);
       const { session, seq, turn, at, actor } = event;
       for (const { path, tool, provenance } of paths) {
         insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, provenance);
       }
-      if (call) addCall(workspace, event, call);
+      if (call) addCall(workspace, event, root, call);
     },
     clear: (workspace) => {
       for (const clear of clears) clear().run(workspace);

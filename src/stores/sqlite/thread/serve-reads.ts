@@ -1,5 +1,5 @@
 import type { BlobHash, LooseBlobs } from '../../../core/ports/blobs.ts';
-import type { BlobEventQuery, CallQuery, CommitQuery, SessionKey } from '../../../core/ports/store.ts';
+import type { BlobEventQuery, CallQuery, CommitQuery, RepeatQuery, SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { openConnection } from '../file/connection.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
@@ -65,6 +65,7 @@ const openReader = (data: ThreadData) => {
       return { value: page.events, transfer: [page.transfer] };
     },
     findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
+    findRepeated: (key: SessionKey, query: RepeatQuery) => ({ value: calls.findRepeated(key, query) }),
     findBlobEvents: (workspace: WorkspaceId, query: BlobEventQuery) => {
       const page = packEvents(blobEvents.find(workspace, query));
       return { value: page.events, transfer: [page.transfer] };
