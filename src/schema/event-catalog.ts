@@ -240,6 +240,36 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       durationMs: 120_000,
     },
   },
+  'calls.happened': {
+    about:
+      'The calls with effects that a rewind, a retry, a fork or an adoption left beside the live lineage, and that were not undone. The list replaces the one before it.',
+    kind: 'decision',
+    writer: 'outside',
+    fields: {
+      verb: 'What left the calls behind.',
+      calls:
+        'The newest calls, oldest first: where and when, the tool, its effects, the clipped input and the outcome.',
+      more: 'The number of older calls that the list leaves out.',
+    },
+    example: {
+      verb: 'retry',
+      calls: [
+        {
+          session,
+          seq: 9,
+          endedSeq: 11,
+          callId: 'toolu_018',
+          tool: 'refund',
+          effects: 'once',
+          inputHash: hash,
+          input: '{"order":"A-1"}',
+          outcome: 'ok',
+          at: 1_780_000_000_000,
+        },
+      ],
+      more: 0,
+    },
+  },
   'context.compacted': {
     about: 'An overlay: the events stay in the log, and contexts show the summary instead of them.',
     kind: 'decision',
@@ -399,6 +429,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       inputHash: 'The hash of the input. The answer is valid only for this input.',
       summary: 'A description of the call for the person who decides.',
       requestedBy: 'The actor whose run it is.',
+      repeats: 'The earlier call that this one would repeat: where, when and with what outcome.',
       roles: 'The roles that may answer. Absent means approvers and admins.',
       notRequester: 'Whether the answer must come from another person than the requester.',
       expiresAt: 'When the approval expires, in milliseconds since 1970.',

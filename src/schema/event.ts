@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { bounded, listOf } from './bounded.ts';
 import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
+import { EarlierCall, HappenedCalls } from './happened.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
@@ -176,6 +177,13 @@ export const eventDefinitions = {
   'tool.failed': event(
     z.strictObject({ ...CallRef, outcome: ToolOutcome.exclude(['ok']), error: ErrorRecord, durationMs: DurationMs }),
   ),
+  /**
+   * The calls with effects that a rewind, a retry, a fork or an adoption left beside the live lineage, and that were
+   * not undone. It replaces the list before it.
+   */
+  'calls.happened': event(
+    z.strictObject({ verb: z.enum(['rewind', 'retry', 'fork', 'adopt']), ...HappenedCalls.shape }),
+  ),
   /** A compaction is an overlay: the events stay in the log, and contexts show the summary instead of them. */
   'context.compacted': event(
     z.strictObject({
@@ -269,6 +277,8 @@ export const eventDefinitions = {
       /** Describes the call to the person who decides. */
       summary: Text.max(2000),
       requestedBy: Actor,
+      /** The earlier call that this one would repeat. */
+      repeats: EarlierCall.optional(),
       roles: listOf(Text.max(50)).optional(),
       notRequester: z.boolean().optional(),
       expiresAt: z.int().positive().optional(),

@@ -1,6 +1,7 @@
 import type { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import type { Actor, RunId } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
@@ -12,6 +13,7 @@ import { decideCommit } from './decide-commit.ts';
 import { type CommitWithFiles, decideFiles, type FilesCommand, snapshotDraft } from './decide-files.ts';
 import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
+import { happenedDrafts } from './happened.ts';
 import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
 import type { Redactor } from './redaction/redact.ts';
@@ -35,7 +37,9 @@ export type SessionCommand =
   | { readonly type: 'pause'; readonly reason?: string | undefined }
   | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'unarchive' }
-  | CommitWithFiles
+  | (CommitWithFiles & { readonly happened?: HappenedCalls | undefined })
+  /** Records the calls of an adopted branch that brings no other change. */
+  | { readonly type: 'happen'; readonly happened: HappenedCalls }
   | AnswerCommand
   | { readonly type: 'limit'; readonly limits: Limits; readonly reason?: string | undefined }
   | {
@@ -53,13 +57,20 @@ export type SessionCommand =
       readonly from: Requester;
       /** The fold at the end of the previous turn. */
       readonly target: SessionFold;
+      readonly happened?: HappenedCalls | undefined;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
   /** Records in the parent that a child session continues. */
   | { readonly type: 'tell'; readonly news: PayloadOf<'child.resumed'> }
   | FilesCommand
   | { readonly type: 'keep'; readonly artifact: PayloadOf<'artifact.kept'> }
-  | { readonly type: 'rewind'; readonly target: SessionFold; readonly reason?: string | undefined };
+  | {
+      readonly type: 'rewind';
+      readonly target: SessionFold;
+      readonly reason?: string | undefined;
+      /** The calls that the session will have left behind. */
+      readonly happened?: HappenedCalls | undefined;
+    };
 
 const allow = ({ status, run }: SessionFold, command: Command, asked?: string): Command => {
   const isAllowed = lifecycle[status][command] !== undefined && !(run && forbiddenByRun.has(command));
@@ -164,17 +175,22 @@ const cancelQueued = ({ queue, turn }: SessionFold, actor: Actor): readonly Even
 
 const decideRewind = (
   state: SessionFold,
-  target: SessionFold,
+  { target, happened }: Pick<Extract<SessionCommand, { type: 'rewind' | 'retry' }>, 'target' | 'happened'>,
   actor: Actor,
   reason: string | undefined,
-  asked?: string,
+  verb: 'rewind' | 'retry' = 'rewind',
 ): Decision => {
-  const command = allow(state, 'rewind', asked);
+  const command = allow(state, 'rewind', verb === 'retry' ? verb : undefined);
   const payload = { to: target.seq, reason, messages: target.messages, agent: target.agent ?? null };
   const cancelled = cancelQueued(state, actor);
   const rewound: EventDraft = { type: 'session.rewound', payload, actor, turn: target.turn };
   return {
-    drafts: [...cancelled, rewound, ...settleOpenCalls(target)],
+    drafts: [
+      ...cancelled,
+      rewound,
+      ...happenedDrafts(state, happened, { verb, actor, turn: target.turn }),
+      ...settleOpenCalls(target),
+    ],
     command,
     raisesEpoch: true,
     ...(cancelled.length > 0 && { takesOver: true }),
@@ -266,8 +282,14 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const allowed = allow(state, 'commit');
       const draft = decideCommit(state, command, actor, redactor);
       const snapshot = command.files && snapshotDraft(state, command.files, actor);
-      return { drafts: [snapshot, draft].filter((each) => each !== undefined), command: allowed };
+      const noted = happenedDrafts(state, command.happened, { verb: 'adopt', ...common });
+      return { drafts: [snapshot, draft, ...noted].filter((each) => each !== undefined), command: allowed };
     }
+    case 'happen':
+      return {
+        drafts: happenedDrafts(state, command.happened, { verb: 'adopt', ...common }),
+        command: allow(state, 'commit'),
+      };
     case 'compact': {
       const allowed = allow(state, 'commit');
       refuseOutdatedSummary(state, command);
@@ -275,7 +297,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     }
     case 'retry': {
       const reason = `retry of turn ${command.turn}`;
-      const { drafts, ...rest } = decideRewind(state, command.target, actor, reason, 'retry');
+      const { drafts, ...rest } = decideRewind(state, command, actor, reason, 'retry');
       allow(state, 'append', 'retry');
       const { message, run, from, target, turn: retries } = command;
       const asked: EventDraft = run
@@ -323,7 +345,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'unarchive':
       return one({ type: 'session.restored', payload: {}, ...common }, allow(state, 'unarchive'));
     case 'rewind':
-      return decideRewind(state, command.target, actor, command.reason);
+      return decideRewind(state, command, actor, command.reason);
   }
 };
 
@@ -332,6 +354,7 @@ export const decideFork = (
   point: SessionFold,
   actor: Actor,
   title?: string,
+  happened?: HappenedCalls,
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn } = point;
   const payload = {
@@ -344,5 +367,9 @@ export const decideFork = (
     agent,
     metadata,
   };
-  return [{ type: 'session.forked', payload, actor, turn: point.turn }, ...settleOpenCalls(point)];
+  return [
+    { type: 'session.forked', payload, actor, turn: point.turn },
+    ...happenedDrafts(point, happened, { verb: 'fork', actor, turn: point.turn }),
+    ...settleOpenCalls(point),
+  ];
 };

@@ -9,6 +9,7 @@ import { emptyState, lowestProvenance, type Provenance, type State } from '../..
 import { copyRecord } from './events/copy-record.ts';
 import { eventDamaged } from './events/event-codec.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
+import { foldHappened, type HappenedFold } from './happened.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
@@ -20,7 +21,7 @@ import { entriesTouched } from './state/touched-paths.ts';
  * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
  * ignored and rebuilt.
  */
-export const foldVersion = 16;
+export const foldVersion = 17;
 
 /**
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
@@ -67,6 +68,8 @@ export interface SessionFold extends RunFold, FilesFold {
   readonly turnProvenance?: Provenance | undefined;
   /** The newest compaction on the live lineage. */
   readonly compaction?: PayloadOf<'context.compacted'> | undefined;
+  /** Calls with effects beside the live lineage, of this session and of others in its family. */
+  readonly happened?: HappenedFold | undefined;
   /** Retried turns: for the first attempt's turn, the turns of all attempts. */
   readonly attempts: Readonly<Record<string, readonly number[]>>;
 }
@@ -287,6 +290,8 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
       return { ...moved, bound: event.payload, agent: event.payload.agent };
     case 'state.committed':
       return committed(moved, event);
+    case 'calls.happened':
+      return { ...moved, happened: foldHappened(moved.happened, event.seq, event.payload) };
     case 'context.compacted':
       return { ...moved, compaction: event.payload };
     case 'tool.called': {

@@ -216,6 +216,7 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'tool.called': 'same',
   'tool.completed': 'same',
   'tool.failed': 'same',
+  'calls.happened': 'same',
   'context.compacted': 'same',
   'tool.retried': 'same',
   'input.admitted': 'same',

@@ -5,6 +5,7 @@ import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
+import { type HappenedAccess, happenedBeyond } from '../engine/happened-calls.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { keyOf, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -28,7 +29,7 @@ const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).opti
  * is needed.
  */
 export const forkSession = async (
-  scope: WriteAccess,
+  scope: WriteAccess & HappenedAccess,
   key: SessionKey,
   options: ForkOptions = {},
 ): Promise<SessionId> => {
@@ -38,7 +39,8 @@ export const forkSession = async (
   const counted = await scope.folds.countedAt(key, seq);
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
-  const drafts = decideFork(point, scope.actor, title);
+  const { all } = await happenedBeyond(scope, key, head, point, point.happened);
+  const drafts = decideFork(point, scope.actor, title, all);
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import type { RunId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
+import { type HappenedAccess, happenedBeyond, type LeftBehind } from '../engine/happened-calls.ts';
 import { resolvePoint } from '../engine/points.ts';
 import type { WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
@@ -13,6 +15,8 @@ import type { SessionKey } from '../ports/store.ts';
 export interface Rewind {
   /** The runs of the waiting inputs that were cancelled, in order. These inputs are not answered. */
   readonly cancelled: readonly RunId[];
+  /** The calls with effects beyond the point that the session did not know as left behind. They were not undone. */
+  readonly happened: HappenedCalls;
 }
 
 const Options = z.strictObject({ to: Point, reason: Text.max(2000).optional() });
@@ -25,11 +29,18 @@ export type RewindOptions = z.input<typeof Options>;
 export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 
-export const rewindSession = async (scope: WriteAccess, key: SessionKey, options: RewindOptions): Promise<Rewind> => {
+export const rewindSession = async (
+  scope: WriteAccess & HappenedAccess,
+  key: SessionKey,
+  options: RewindOptions,
+): Promise<Rewind> => {
   const { to, reason } = parseInput('the rewind', Options, options);
+  let left: LeftBehind | undefined;
   const written = await execute(scope, key, async (head) => {
     const seq = await resolvePoint(scope.store, key, head, to);
-    return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
+    const target = await scope.folds.at(key, seq);
+    left = await happenedBeyond(scope, key, head, target);
+    return { type: 'rewind', target, reason, happened: left.all };
   });
-  return { cancelled: cancelledBy(written) };
+  return { cancelled: cancelledBy(written), happened: left!.fresh };
 };

@@ -10,6 +10,7 @@ import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { toldEnd } from '../session/runs/call-end.ts';
 import { Journal } from './journal.ts';
+import { refuseRepeat } from './refuse-repeat.ts';
 import type { BeginCall } from './tracked-call.ts';
 
 type CalledOn = (state: SessionFold) => EventDraft;
@@ -54,10 +55,12 @@ export const callTracking = (scope: WriteAccess & AgentAccess & WarningAccess, k
       const { data: given = newId('call') } = ToolCallId.safeParse(request.callId);
       const declaration = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
       const input = asJson(request.input, await scope.secrets.redactor());
+      await refuseRepeat(scope, key, declaration, { tool, input });
       let callId = given;
       const journal = await begin(({ inputKey, runningCalls }) => {
         callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;
-        const payload = { callId, tool, input, inputHash: inputHash(inputKey, input) };
+        const { effects } = declaration;
+        const payload = { callId, tool, input, inputHash: inputHash(inputKey, input), effects };
         return { type: 'tool.called', payload, actor: scope.actor, turn: 'current' };
       });
       const call: Call = { tool, callId, input };
