@@ -140,9 +140,10 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
       post(`${at}/replay`, { turn, model: namedModel(model), live, ...(agent && { agent: agentRef(agent) }) }),
     fork: async (options) => sessionAfar(transport, (await post<SessionSummary>(`${at}/fork`, options)).id),
     rewind: async (options) => {
-      const { cancelled } = await post<Rewind>(`${at}/rewind`, options);
-      return { cancelled };
+      const { cancelled, happened } = await post<Rewind>(`${at}/rewind`, options);
+      return { cancelled, happened };
     },
+    happened: ({ after } = {}) => transport.json(`${at}/happened`, { query: { after: pointText(after) } }),
     tree: () => transport.json(`${at}/tree`),
     verify: ({ quick } = {}) => transport.json(`${at}/verify`, { query: { quick } }),
     export: () => transport.chunks(`${at}/export`),

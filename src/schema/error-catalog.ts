@@ -70,6 +70,18 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     remedy: 'Choose `ours` or `theirs`; adopt only a fork of this session or of its parent.',
     details: '`conflicts` and `files` list what both changed.',
   },
+  EFFECTS_HAPPENED: {
+    cause: 'The turn to retry made calls that took effect, or may have. A retry may make them a second time.',
+    remedy:
+      'Look at the calls, then retry with `again: true` (`--again`). A `once` call that repeats one is still held back.',
+    details: '`calls` lists them, newest last.',
+  },
+  CALL_REPEATED: {
+    cause:
+      'A tracked `once` call has the tool and input of an earlier call outside the live history of the session, which took effect or may have.',
+    remedy: "Ask a person whether it may run a second time. If so, track the tool with `repeat: 'allow'`.",
+    details: '`earlier` names the call: session, event, time and outcome.',
+  },
   AGENT_INVALID: {
     cause:
       'The definition of an agent cannot be used, the configuration has no agent of this name, or the session has no agent to answer.',

@@ -231,8 +231,9 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       ran: 'False if the tool does not run: the call is refused, or a person answers it. Otherwise absent.',
       effects: 'What running the call twice would do: `none`, `idempotent` or `once`. Absent means `once`.',
       reconciles: 'Set if the loop can find out later whether the call took effect.',
+      confined: "Set if all effects are in the session's own files and state, so that going back undoes them.",
     },
-    example: { ...call, input: { command: 'npm test' }, inputHash: hash },
+    example: { ...call, input: { command: 'npm test' }, inputHash: hash, effects: 'once', confined: true },
   },
   'call.reported': {
     about:
@@ -288,6 +289,36 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       outcome: 'timeout',
       error: { name: 'Timeout', message: 'took longer than 120 s' },
       durationMs: 120_000,
+    },
+  },
+  'calls.happened': {
+    about:
+      'The calls with effects that a rewind, a retry, a fork or an adoption left beside the live lineage, and that were not undone. The list replaces the one before it.',
+    kind: 'decision',
+    writer: 'outside',
+    fields: {
+      verb: 'What left the calls behind.',
+      calls:
+        'The newest calls, oldest first: where and when, the tool, its effects, the clipped input and the outcome.',
+      more: 'The number of older calls that the list leaves out.',
+    },
+    example: {
+      verb: 'retry',
+      calls: [
+        {
+          session,
+          seq: 9,
+          endedSeq: 11,
+          callId: 'toolu_018',
+          tool: 'refund',
+          effects: 'once',
+          inputHash: hash,
+          input: '{"order":"A-1"}',
+          outcome: 'ok',
+          at: 1_780_000_000_000,
+        },
+      ],
+      more: 0,
     },
   },
   'context.compacted': {
@@ -492,6 +523,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       inputHash: 'The hash of the input. The answer is valid only for this input.',
       summary: 'A description of the call for the person who decides.',
       requestedBy: 'The actor whose run it is.',
+      repeats: 'The earlier call that this one would repeat: where, when and with what outcome.',
       roles: 'The roles that may answer. Absent means approvers and admins.',
       notRequester: 'Whether the answer must come from another person than the requester.',
       expiresAt: 'When the approval expires, in milliseconds since 1970.',

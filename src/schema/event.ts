@@ -3,10 +3,11 @@ import { bounded, listOf } from './bounded.ts';
 import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
 import { HolderRole } from './handoff.ts';
+import { EarlierCall, HappenedCalls } from './happened.ts';
 import { Actor, ApprovalId, MemberId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
-import { BrokenContent, brokenOffReasons, Message, ResultSource, ToolOutcome } from './message.ts';
+import { BrokenContent, brokenOffReasons, Effects, Message, ResultSource, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
@@ -47,7 +48,6 @@ const CallRef = { callId: Text.max(200), tool: Text.max(200) };
 const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
 /** The actor whose input the run answers. Absent in events of release 0.1. */
 const RequestedBy = Actor.optional();
-const effects = ['none', 'idempotent', 'once'] as const;
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
@@ -182,7 +182,9 @@ export const eventDefinitions = {
       /** Set if the tool does not run: the call is refused, or a person answers it. Its end is in the same append. */
       ran: z.literal(false).optional(),
       /** What running the call twice would do. Absent if it is not declared, which means `once`. */
-      effects: z.enum(effects).optional(),
+      effects: Effects.optional(),
+      /** Set if all effects of the call are in the session's own files and state, so that going back undoes them. */
+      confined: z.literal(true).optional(),
       /** Whether the loop can find out later if the call took effect. */
       reconciles: z.literal(true).optional(),
     }),
@@ -223,6 +225,13 @@ export const eventDefinitions = {
       durationMs: DurationMs,
       source: ResultSource.optional(),
     }),
+  ),
+  /**
+   * The calls with effects that a rewind, a retry, a fork or an adoption left beside the live lineage, and that were
+   * not undone. It replaces the list before it.
+   */
+  'calls.happened': event(
+    z.strictObject({ verb: z.enum(['rewind', 'retry', 'fork', 'adopt']), ...HappenedCalls.shape }),
   ),
   /** A compaction is an overlay: the events stay in the log, and contexts show the summary instead of them. */
   'context.compacted': event(
@@ -361,6 +370,8 @@ export const eventDefinitions = {
       /** Describes the call to the person who decides. */
       summary: Text.max(2000),
       requestedBy: Actor,
+      /** The earlier call that this one would repeat. */
+      repeats: EarlierCall.optional(),
       roles: listOf(Text.max(50)).optional(),
       notRequester: z.boolean().optional(),
       expiresAt: z.int().positive().optional(),

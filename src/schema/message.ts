@@ -29,6 +29,11 @@ export const resultSources = ['reconcile', 'replay', 'person'] as const;
 export const ResultSource = z.enum(resultSources);
 export type ResultSource = z.infer<typeof ResultSource>;
 
+/** What running a call twice would do. */
+export const effectKinds = ['none', 'idempotent', 'once'] as const;
+export const Effects = z.enum(effectKinds);
+export type Effects = z.infer<typeof Effects>;
+
 const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider }).meta({ id: 'TextPart' });
 const ReasoningPart = z
   .strictObject({ type: z.literal('reasoning'), text: Text, provider })

@@ -16,6 +16,7 @@ import { describeKeys } from './contract/log/keys.ts';
 import { describeListings } from './contract/log/listing.ts';
 import { describeProjections } from './contract/log/projections.ts';
 import { describeReads } from './contract/log/read.ts';
+import { describeRepeatedCalls } from './contract/log/repeated-calls.ts';
 import { describeClosing, describeSharing } from './contract/log/sharing.ts';
 import { describeSnapshots } from './contract/log/snapshots.ts';
 import { describeTenants } from './contract/log/tenants.ts';
@@ -91,6 +92,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeCommitQueries(setup);
     describeCallQueries(setup);
     describeCharges(setup);
+    describeRepeatedCalls(setup);
     describeProjections(setup);
     describeTenants(setup);
     describeSharing(setup);

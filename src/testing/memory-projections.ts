@@ -4,11 +4,12 @@ import type {
   CallRecord,
   CommitQuery,
   EventRanges,
+  RepeatQuery,
   StoredEvent,
 } from '../core/ports/store.ts';
 import { blobEventTypes } from '../core/session/events/blob-events.ts';
 import type { SessionId } from '../schema/ids.ts';
-import { callWithin } from '../stores/log/call-within.ts';
+import { callWithin, isEffective, isWithin } from '../stores/log/call-within.ts';
 import { type Segment, spansOf } from '../stores/log/lineage.ts';
 import { clipPath } from '../stores/log/path-range.ts';
 import { madeCall, projectionOf, reportedCall, settledCall } from '../stores/log/projected-rows.ts';
@@ -39,9 +40,6 @@ const text = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 const byTime = (a: Place, b: Place): number => b.at - a.at || text(b.session, a.session) || b.seq - a.seq;
 const bySeq = (a: Place, b: Place): number => b.seq - a.seq;
 
-const isIn = ({ session, from, to }: Segment, place: Place): boolean =>
-  session === place.session && from <= place.seq && place.seq <= to;
-
 /** The spans that a query of one session covers; undefined for the whole workspace. */
 const spansFor = (workspace: MemoryWorkspace, within: EventRanges | undefined): readonly Segment[] | undefined =>
   within && spansOf(segmentsIn(workspace, within.session), within.ranges);
@@ -54,7 +52,7 @@ const pageOf = <R extends Place & { readonly tool?: string | undefined; readonly
 ): readonly R[] => {
   const order = spans ? bySeq : byTime;
   return records
-    .filter((each) => !spans || spans.some((span) => isIn(span, each)))
+    .filter((each) => !spans || spans.some((span) => isWithin(span, each)))
     .filter((each) => (tool === undefined || each.tool === tool) && (actor === undefined || each.actor === actor))
     .filter((each) => since <= each.at && each.at <= until)
     .filter((each) => !before || order(before, each) < 0)
@@ -94,8 +92,26 @@ export const findCallsIn = (workspace: MemoryWorkspace, query: CallQuery): reado
   const calls = [...workspace.sessions.values()]
     .flatMap((session) => session.calls)
     .map((call) => (live ? callWithin(within.session, live, call) : call))
+    .filter((call) => !query.lasting || isLasting(call))
     .filter(({ status }) => !query.status || query.status.includes(status));
   return pageOf(calls, spansFor(workspace, within), query);
+};
+
+const isLasting = ({ effects, confined }: CallRecord): boolean => !confined && effects !== 'none';
+
+export const findRepeatedIn = (
+  workspace: MemoryWorkspace,
+  session: SessionId,
+  { tool, inputHash, live }: RepeatQuery,
+): CallRecord | undefined => {
+  const root = workspace.sessions.get(session)?.head.root;
+  const own = spansOf(segmentsIn(workspace, session), live);
+  return [...workspace.sessions.values()]
+    .filter(({ head }) => head.root === root)
+    .flatMap(({ calls }) => calls)
+    .filter((call) => call.tool === tool && call.inputHash === inputHash && isLasting(call) && isEffective(call))
+    .filter((call) => !own.some((span) => isWithin(span, call)))
+    .sort(byTime)[0];
 };
 
 /** Returns the number of events read. */

@@ -37,7 +37,14 @@ import {
   segmentsIn,
   workspaceOf,
 } from './memory-database.ts';
-import { findBlobEventsIn, findCallsIn, findCommitsIn, keepProjections, rebuildIn } from './memory-projections.ts';
+import {
+  findBlobEventsIn,
+  findCallsIn,
+  findCommitsIn,
+  findRepeatedIn,
+  keepProjections,
+  rebuildIn,
+} from './memory-projections.ts';
 import {
   claimIn,
   enterWork,
@@ -284,6 +291,8 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
     sumCharges: (name, query) => within(name, (workspace) => sumChargesIn(workspace, query)),
     groupCharges: (name, query) => within(name, (workspace) => groupChargesIn(workspace, query)),
+    findRepeated: ({ workspace: name, session }, query) =>
+      within(name, (workspace) => findRepeatedIn(workspace, session, query)),
     findBlobEvents: (name, query) =>
       within(name, (workspace) => findBlobEventsIn(workspace, query).map((event) => eventOf(workspace, event))),
     rebuildProjections: (name) =>

@@ -5,6 +5,7 @@ import type {
   Effects,
   LedgerDraft,
   Reconciled,
+  RepeatPolicy,
   Tool,
   ToolContext,
   ToolHandoff,
@@ -50,6 +51,17 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretN
    * `reconcile` returns `not-run`.
    */
   readonly effects?: Effects;
+  /**
+   * For the effects `once`: what happens to a call with the tool and input of an earlier call that a rewind, a retry or
+   * another branch left behind, if the earlier one took effect or may have. A person is asked (`ask`), the call is
+   * refused (`deny`), or it runs (`allow`).
+   */
+  readonly repeat?: RepeatPolicy;
+  /**
+   * Whether all effects of a call are in the session's folder and state, so that a rewind undoes them and no other
+   * branch shares them. Such a call is no repeat.
+   */
+  readonly confined?: boolean;
   /** Names of secrets in the vault. `context.secrets` has their values. The model never sees them. */
   readonly secrets?: readonly SecretName[];
   /**
@@ -124,6 +136,8 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   description: true,
   input: true,
   effects: true,
+  repeat: true,
+  confined: true,
   secrets: true,
   usesFiles: true,
   approval: true,
@@ -143,6 +157,8 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
 /** The defaults of a tool definition. */
 export const toolDefaults = {
   effects: 'once',
+  repeat: 'ask',
+  confined: false,
   secrets: [],
   usesFiles: true,
   approval: false,
@@ -199,6 +215,8 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
   if (problem) throw invalid(name, problem);
   const {
     effects = toolDefaults.effects,
+    repeat = toolDefaults.repeat,
+    confined = toolDefaults.confined,
     secrets = toolDefaults.secrets,
     usesFiles = toolDefaults.usesFiles,
     timeoutMs = toolDefaults.timeoutMs,
@@ -208,6 +226,8 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
   } = definition;
   if (retry && effects === 'once')
     throw invalid(name, 'a tool with effects `once` cannot be retried: remove retry, or set effects');
+  if (definition.repeat !== undefined && effects !== 'once')
+    throw invalid(name, `repeat has no meaning for the effects \`${effects}\`: remove repeat, or set effects to once`);
   const parse = (value: Json) => parseWith(name, input, value);
   return {
     ...(definition as unknown as Pick<
@@ -218,6 +238,8 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
     description: definition.description ?? '',
     inputSchema: inputSchemaOf(name, input),
     effects,
+    repeat,
+    isConfined: () => confined,
     secrets: [...secrets],
     usesFiles,
     timeoutMs,

@@ -43,6 +43,11 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
     check: ifAny((value) => ['none', 'idempotent', 'once'].includes(value as string)),
     wanted: 'none, idempotent or once',
   },
+  repeat: {
+    check: ifAny((value) => ['ask', 'deny', 'allow'].includes(value as string)),
+    wanted: 'ask, deny or allow',
+  },
+  confined: { check: ifAny(isBoolean), wanted: 'true or false' },
   secrets: {
     check: ifAny((value) => Array.isArray(value) && value.every(isSecretName)),
     wanted: 'a list of names of secrets',

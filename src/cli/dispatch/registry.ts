@@ -22,6 +22,7 @@ import { backup } from '../commands/sessions/backup.ts';
 import { exportCommand } from '../commands/sessions/export.ts';
 import { fork } from '../commands/sessions/fork.ts';
 import { gc } from '../commands/sessions/gc.ts';
+import { happened } from '../commands/sessions/happened.ts';
 import { importCommand } from '../commands/sessions/import.ts';
 import { lifecycleCommands } from '../commands/sessions/lifecycle.ts';
 import { log } from '../commands/sessions/log.ts';
@@ -75,7 +76,7 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'look',
     about: 'see what happened, and why',
-    commands: [ls, show, log, state, diff, calls, usage, tree, recall, replay, verify],
+    commands: [ls, show, log, state, diff, calls, happened, usage, tree, recall, replay, verify],
   },
   {
     name: 'change',

@@ -41,6 +41,8 @@ export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   STATE_INVALID: 'wrongCall',
   REVERT_CONFLICT: 'conflict',
   ADOPT_CONFLICT: 'conflict',
+  EFFECTS_HAPPENED: 'conflict',
+  CALL_REPEATED: 'conflict',
   AGENT_INVALID: 'wrongCall',
   AGENT_CHANGED: 'conflict',
   AGENT_VERSION_UNAVAILABLE: 'unavailable',

@@ -62,6 +62,8 @@ const gists: Gists = {
     `${tool} ok in ${Math.round(durationMs)} ms${source ? `, by ${sourceText[source]}` : ''}`,
   'tool.failed': ({ tool, outcome, error, source }) =>
     `${tool} ${outcome}${source ? `, by ${sourceText[source]}` : ''}: ${error.message}`,
+  'calls.happened': ({ verb, calls, more }) =>
+    `${calls.length + more} beside this history after ${verb}: ${calls.map(({ tool, outcome }) => `${tool} ${outcome}`).join(', ')}`,
   'context.compacted': ({ from, to, evicted }) => `seq:${from} to seq:${to}, ${evicted[0] ?? ''}`,
   'input.admitted': ({ message, policy }) => `${policy}: ${messageGist(message)}`,
   'run.resumed': ({ worker }) => (worker ? `by ${worker}` : ''),

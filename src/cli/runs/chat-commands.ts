@@ -3,6 +3,7 @@ import { parsePlace, placeIn } from '../names/place.ts';
 import type { Context } from '../parse/command.ts';
 import { parseCount, parsePoint } from '../parse/point.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
+import { happenedLines, notUndone } from '../render/happened-lines.ts';
 import { renderDiff } from '../render/render-diff.ts';
 import { linesText } from '../terminal/terminal.ts';
 import { twoColumns } from '../terminal/two-columns.ts';
@@ -30,6 +31,7 @@ const command = (usage: string, about: string, run: (call: CommandCall) => Promi
 });
 
 const write = async ({ context, live }: CommandCall, lines: readonly string[]): Promise<void> => {
+  if (lines.length === 0) return;
   live.printer.breakLine();
   await live.printer.settled;
   await context.out.write(linesText(lines));
@@ -46,11 +48,13 @@ const showDiff = async (call: CommandCall): Promise<void> => {
 };
 
 /** Runs a turn again. */
-const retryTurn = async ({ session, rest, live }: CommandCall): Promise<void> => {
-  const turn = parseCount('/retry', rest.replace(/^turn:/, ''), 1);
+const retryTurn = async (call: CommandCall): Promise<void> => {
+  const [, number = '', again] = /^(?:turn:)?(\S*)(\s+(?:--)?again)?$/.exec(call.rest.trim()) ?? [];
+  const turn = parseCount('/retry', number, 1);
   if (turn === undefined) throw wrongCall('/retry needs the number of a turn');
-  const { run } = await session.retry({ turn });
-  if (run) live.expect(run.id);
+  const { run, happened } = await call.session.retry({ turn, again: again !== undefined });
+  await write(call, happenedLines(notUndone, happened, call.context.out));
+  if (run) call.live.expect(run.id);
 };
 
 export const chatCommands: Readonly<Record<string, ChatCommand>> = {
@@ -68,10 +72,11 @@ export const chatCommands: Readonly<Record<string, ChatCommand>> = {
     },
   },
   diff: command('/diff [FROM TO]', 'what the last turn changed in the state, or between two places', showDiff),
-  rewind: command('/rewind N', 'go on from the end of turn N; nothing is erased', async ({ session, rest }) => {
-    await session.rewind({ to: parsePoint(rest) });
+  rewind: command('/rewind N', 'go on from the end of turn N; nothing is erased', async (call) => {
+    const { happened } = await call.session.rewind({ to: parsePoint(call.rest) });
+    await write(call, happenedLines(notUndone, happened, call.context.out));
   }),
-  retry: command('/retry N', 'ask turn N again', retryTurn),
+  retry: command('/retry N [again]', 'ask turn N again; `again` if its calls took effect', retryTurn),
   pause: command('/pause', 'stop at the next safe point', ({ session }) => session.pause()),
   resume: command('/resume', 'go on after a pause', ({ session }) => session.resume()),
   quit: command('/quit', 'leave; a run goes on in the background', async ({ live }) => live.leave()),

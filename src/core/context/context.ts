@@ -62,7 +62,10 @@ export const readContextParts = async (
   key: SessionKey,
   { fold, maxTokens, instructions, newest }: PartsOptions,
 ): Promise<ContextParts> => {
-  const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
+  const began = await atTurnStart(scope, key, fold);
+  // A rewind or fork within the turn begins a new context anyway, so what it left behind is named at once.
+  const happened = (fold.happened?.since ?? 0) > began.seq ? fold.happened : began.happened;
+  const parts = { instructions, began, compaction: fold.compaction, happened };
   const entries: ContextEntry[] = [];
   let earlier = 0;
   for await (const entry of messagesOf(scope, key, fold, { newest, isContext: true })) {

@@ -56,14 +56,15 @@ const adviceOn = (kind: string, { turn, parts }: { turn: number; parts: readonly
     output: 'use the seq of a tool.completed event',
     fact: 'try facts, which returns all of them',
     summary: 'nothing was compacted yet; try turn:1',
+    happened: 'no call was left behind by a rewind, a retry, a fork or an adoption',
   };
-  const all = ['turn:3', 'turns:1-4', 'call:ID', 'output:SEQ', 'fact:KEY', 'summary', ...parts].join(', ');
+  const all = ['turn:3', 'turns:1-4', 'call:ID', 'output:SEQ', 'fact:KEY', 'summary', 'happened', ...parts].join(', ');
   return Object.hasOwn(known, kind) ? known[kind]! : `try one of ${all}`;
 };
 
 /**
  * Returns content that was left out of the context, by its key: `turn:3`, `turns:1-4`, `call:ID`, `output:SEQ`,
- * `fact:KEY`, `summary`, or the name of a part of the state.
+ * `fact:KEY`, `summary`, `happened`, or the name of a part of the state.
  */
 export const recallKey = async (
   scope: LogAccess,
@@ -84,7 +85,8 @@ export const recallKey = async (
     const found = await recallCall(scope, key, rest);
     if (found) return found;
   }
-  const { state, compaction, turn } = await scope.folds.head(key);
+  const { state, compaction, turn, happened } = await scope.folds.head(key);
+  if (wanted === 'happened' && happened) return { calls: happened.calls, more: happened.more };
   if (wanted === 'summary' && compaction) return compaction.summary;
   if (kind === 'fact' && Object.hasOwn(state.facts, rest)) return state.facts[rest];
   if (!kind && Object.hasOwn(state, wanted)) return state[wanted as keyof typeof state];

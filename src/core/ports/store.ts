@@ -1,7 +1,7 @@
 import type { EventHeader } from '../../schema/event.ts';
 import type { Actor, RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Status } from '../../schema/lifecycle.ts';
-import type { ResultSource, ToolOutcome } from '../../schema/message.ts';
+import type { Effects, ResultSource, ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from './charges.ts';
@@ -196,6 +196,19 @@ export interface CallQuery extends RecordQuery {
   /** `live` are the ranges of live events. The end of a call has effect only if its event is among them. */
   readonly within?: (EventRanges & { readonly live: Ranges }) | undefined;
   readonly status?: readonly CallStatus[] | undefined;
+  /**
+   * Only calls whose effects going back does not undo: neither confined to the session nor without effects. Includes
+   * calls of which the log does not say it.
+   */
+  readonly lasting?: true | undefined;
+}
+
+/** Looks for an earlier call with the same tool and input in the family of a session. */
+export interface RepeatQuery {
+  readonly tool: string;
+  readonly inputHash: string;
+  /** The ranges of the session's live events. Calls among them are no earlier calls. */
+  readonly live: Ranges;
 }
 
 /** Selects events that name blobs: those of a whole workspace, or only a session's own. */
@@ -226,7 +239,20 @@ export interface CallRecord {
   readonly outputHash?: string | undefined;
   /** The origin of the result, if the tool itself did not return it. */
   readonly source?: ResultSource | undefined;
+  /** What running the call twice would do, as declared when it was made. Absent in logs of release 0.1.0. */
+  readonly effects?: Effects | undefined;
+  /** Whether all effects of the call are in the session's own files and state. */
+  readonly confined?: true | undefined;
 }
+
+/** The statuses of a call that took effect, or may have. A call that threw is known to have failed. */
+export const mayHaveTakenEffect = [
+  'ok',
+  'interrupted',
+  'cancelled',
+  'timeout',
+  'running',
+] as const satisfies CallStatus[];
 
 /**
  * The store of logs. Every call concerns one workspace and has no access to others. The store throws failures as
@@ -287,6 +313,11 @@ export interface Store {
    * sessions include the charges of subagents.
    */
   groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]>;
+  /**
+   * Returns the newest lasting call of the session's family, live or not, with this tool and input that took effect or
+   * may have, outside the session's live events. Reads an index, not the log.
+   */
+  findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined>;
   /**
    * Returns events of the types in `blobEventTypes`, each in the session that owns it, sorted by session and seq.
    * Reads an index, not the log.

@@ -1,6 +1,7 @@
 import type { RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { MemberRole } from '../../schema/member.ts';
+import type { Effects as LoggedEffects } from '../../schema/message.ts';
 import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
@@ -8,7 +9,13 @@ import type { JsonSchema } from './json-schema.ts';
  * The effect of running a call twice. `none`: the call has no effects. `idempotent`: no further effect under the same
  * idempotency key. `once`: a second execution can do harm.
  */
-export type Effects = 'none' | 'idempotent' | 'once';
+export type Effects = LoggedEffects;
+
+/**
+ * What happens to a `once` call that repeats an earlier one outside the session's live lineage: a person is asked, the
+ * call is refused, or it runs.
+ */
+export type RepeatPolicy = 'ask' | 'deny' | 'allow';
 
 export interface ToolContext {
   /** The tenant that the session belongs to. */
@@ -106,6 +113,9 @@ export interface Tool {
   readonly caution?: string | undefined;
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
+  /** Whether all effects of this call are in the session's folder and state, so that going back undoes them. */
+  isConfined(input: Json): boolean;
+  readonly repeat: RepeatPolicy;
   /** The names of the secrets that the tool receives. */
   readonly secrets: readonly string[];
   /**

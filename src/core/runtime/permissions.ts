@@ -112,6 +112,7 @@ export const permissions = {
     replay: change,
     fork: change,
     rewind: change,
+    happened: read,
     tree: read,
     verify: read,
     export: takeAway,

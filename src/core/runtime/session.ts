@@ -3,6 +3,7 @@ import { listOf } from '../../schema/bounded.ts';
 import { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
@@ -33,7 +34,7 @@ import { findRun } from '../runs/find-run.ts';
 import { type HandoffOptions, handOver } from '../runs/handoff.ts';
 import { limitSession } from '../runs/limit.ts';
 import { type PauseOptions, pauseSession, resumeSession } from '../runs/pause.ts';
-import { type Retry, retryTurn } from '../runs/retry.ts';
+import { type Retry, type RetryOptions, retryTurn } from '../runs/retry.ts';
 import type { Run } from '../runs/runs.ts';
 import { type SendInput, type SendOptions, sendInput } from '../runs/send.ts';
 import { type SessionUsage, usageOf } from '../runs/usage.ts';
@@ -47,6 +48,7 @@ import { type SessionArtifacts, sessionArtifacts } from '../session-files/artifa
 import { type SessionFiles, sessionFiles } from '../session-files/session-files.ts';
 import { type Adoption, type AdoptOptions, adoptBranch } from '../sessions/adopt.ts';
 import { type ForkOptions, forkSession } from '../sessions/fork.ts';
+import { type HappenedOptions, readHappened } from '../sessions/happened.ts';
 import { type Reversal, revertCommit } from '../sessions/revert.ts';
 import { type Rewind, type RewindOptions, rewindSession } from '../sessions/rewind.ts';
 import { readTree, type TreeNode } from '../sessions/tree.ts';
@@ -201,13 +203,22 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   fork(options?: ForkOptions): Promise<Session<Own, Output>>;
   /** Adopts the changes of a branch in state and files, as one commit. Reports the entries that both sides changed. */
   adopt(branch: { readonly id: SessionId } | SessionId, options?: AdoptOptions): Promise<Adoption>;
-  /** Goes back to a point. Nothing is erased, and waiting inputs are cancelled. */
+  /**
+   * Goes back to a point. Nothing is erased, and waiting inputs are cancelled. Returns the calls with effects beyond
+   * the point, which are not undone.
+   */
   rewind(options: RewindOptions): Promise<Rewind>;
   /**
    * Sends the input of a turn again, as a new attempt beside the old one. This rewinds the session, so waiting inputs
-   * are cancelled.
+   * are cancelled. If calls of the turn took effect, or may have, this fails with EFFECTS_HAPPENED unless `again` is
+   * set.
    */
-  retry(options: { readonly turn: number }): Promise<Retry<Output>>;
+  retry(options: RetryOptions): Promise<Retry<Output>>;
+  /**
+   * The calls with effects that the session's rewinds, retries, fork and adoptions left behind. With `after`, those
+   * that going back to this point would leave behind.
+   */
+  happened(options?: HappenedOptions): Promise<HappenedCalls>;
   /**
    * Plays a turn again on a fork, with the recorded answers or with another model or agent. Reports where the replay
    * differs from the recording.
@@ -378,6 +389,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: (options) => rewindSession(scope, key, options),
+    happened: (options) => readHappened(scope, key, options),
     tree: () => readTree(scope, key),
     verify: (options) => verifySession(scope, key, options),
     export: () => writeBundle(scope, [id]),

@@ -19,8 +19,10 @@ const digest = (content: unknown): string => hash('sha256', JSON.stringify(conte
 const writtenDescription = (tool: Tool): unknown => Object.getOwnPropertyDescriptor(tool, 'description')?.value;
 
 const toolContent = (tool: Tool): unknown => {
-  const { inputSchema, effects, approval, secrets, timeoutMs, retry } = tool;
-  return [writtenDescription(tool), inputSchema, effects, approval, secrets, timeoutMs, retry];
+  const { inputSchema, effects, approval, secrets, timeoutMs, retry, repeat } = tool;
+  const content = [writtenDescription(tool), inputSchema, effects, approval, secrets, timeoutMs, retry];
+  // The default is left out, so that digests of release 0.1.0 stay the same.
+  return repeat === 'ask' ? content : [...content, repeat];
 };
 
 /** A script is all of its model. Of any other model only the name is known. */

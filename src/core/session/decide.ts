@@ -1,6 +1,7 @@
 import type { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import { type Actor, type RunId, systemActor } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
@@ -14,6 +15,7 @@ import { type CommitWithFiles, decideFiles, type FilesCommand, snapshotDraft } f
 import { decideReports } from './decide-report.ts';
 import type { Decision } from './decision.ts';
 import { isMidTurn, type SessionFold, sound } from './fold.ts';
+import { happenedDrafts } from './happened.ts';
 import { type Command, forbiddenByRun, illegalTransition, lifecycle } from './lifecycle.ts';
 import { isLive } from './live-lineage.ts';
 import { planOf } from './plan-progress.ts';
@@ -41,7 +43,9 @@ export type SessionCommand =
   | { readonly type: 'pause'; readonly reason?: string | undefined }
   | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'unarchive' }
-  | CommitWithFiles
+  | (CommitWithFiles & { readonly happened?: HappenedCalls | undefined })
+  /** Records the calls of an adopted branch that brings no other change. */
+  | { readonly type: 'happen'; readonly happened: HappenedCalls }
   | AnswerCommand
   | { readonly type: 'limit'; readonly limits: Limits; readonly reason?: string | undefined }
   | {
@@ -59,6 +63,7 @@ export type SessionCommand =
       readonly from: Requester;
       /** The fold at the end of the previous turn. */
       readonly target: SessionFold;
+      readonly happened?: HappenedCalls | undefined;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
   /** Records in the parent that a child session continues. */
@@ -71,6 +76,8 @@ export type SessionCommand =
       /** What the log has of the answer that was being written at the point. */
       readonly partial?: PartialAnswer | undefined;
       readonly reason?: string | undefined;
+      /** The calls that the session will have left behind. */
+      readonly happened?: HappenedCalls | undefined;
     };
 
 const allow = ({ status, run }: SessionFold, command: Command, asked?: string): Command => {
@@ -179,18 +186,23 @@ const cancelQueued = ({ queue, turn }: SessionFold, actor: Actor): readonly Even
 
 const decideRewind = (
   state: SessionFold,
-  target: SessionFold,
+  { target, happened }: Pick<Extract<SessionCommand, { type: 'rewind' | 'retry' }>, 'target' | 'happened'>,
   actor: Actor,
   reason: string | undefined,
-  asked?: string,
+  verb: 'rewind' | 'retry' = 'rewind',
 ): Decision => {
-  const command = allow(state, 'rewind', asked);
+  const command = allow(state, 'rewind', verb === 'retry' ? verb : undefined);
   const { seq: to, messages, agent = null, firstWords } = target;
   const payload = { to, reason, messages, agent, firstWords, plan: planOf(target.state) };
   const cancelled = cancelQueued(state, actor);
   const rewound: EventDraft = { type: 'session.rewound', payload, actor, turn: target.turn };
   return {
-    drafts: [...cancelled, rewound, ...settleOpenCalls(target)],
+    drafts: [
+      ...cancelled,
+      rewound,
+      ...happenedDrafts(state, happened, { verb, actor, turn: target.turn }),
+      ...settleOpenCalls(target),
+    ],
     command,
     raisesEpoch: true,
     ...(cancelled.length > 0 && { takesOver: true }),
@@ -282,8 +294,14 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const allowed = allow(state, 'commit');
       const draft = decideCommit(state, command, actor, redactor);
       const snapshot = command.files && snapshotDraft(state, command.files, actor);
-      return { drafts: [snapshot, draft].filter((each) => each !== undefined), command: allowed };
+      const noted = happenedDrafts(state, command.happened, { verb: 'adopt', ...common });
+      return { drafts: [snapshot, draft, ...noted].filter((each) => each !== undefined), command: allowed };
     }
+    case 'happen':
+      return {
+        drafts: happenedDrafts(state, command.happened, { verb: 'adopt', ...common }),
+        command: allow(state, 'commit'),
+      };
     case 'compact': {
       const allowed = allow(state, 'commit');
       refuseOutdatedSummary(state, command);
@@ -291,7 +309,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     }
     case 'retry': {
       const reason = `retry of turn ${command.turn}`;
-      const { drafts, ...rest } = decideRewind(state, command.target, actor, reason, 'retry');
+      const { drafts, ...rest } = decideRewind(state, command, actor, reason, 'retry');
       allow(state, 'append', 'retry');
       const { message, run, from, target, turn: retries } = command;
       const asked: EventDraft = run
@@ -339,7 +357,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'unarchive':
       return one({ type: 'session.restored', payload: {}, ...common }, allow(state, 'unarchive'));
     case 'rewind': {
-      const { drafts, ...rest } = decideRewind(state, command.target, actor, command.reason);
+      const { drafts, ...rest } = decideRewind(state, command, actor, command.reason);
       return { ...rest, drafts: [...drafts, ...cutAnswer(command.target, command.partial)] };
     }
   }
@@ -351,12 +369,18 @@ const cutAnswer = ({ turn }: SessionFold, partial: PartialAnswer | undefined): r
     ? [abandoned(partial.message, 'stopped', { ...partial, usage: undefined }, { actor: systemActor, turn })]
     : [];
 
+/** What a fork leaves behind: the answer that was being written at the point, and the calls beyond it. */
+interface LeftAtFork {
+  readonly partial?: PartialAnswer | undefined;
+  readonly happened?: HappenedCalls | undefined;
+}
+
 /** The first events of a fork at `point`. Its parent is the session that owns the event at that point. */
 export const decideFork = (
   point: SessionFold,
   actor: Actor,
-  title?: string,
-  partial?: PartialAnswer,
+  title: string | undefined,
+  { partial, happened }: LeftAtFork,
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn, firstWords } = point;
   const payload = {
@@ -371,6 +395,11 @@ export const decideFork = (
     firstWords,
     plan: planOf(point.state),
   };
-  const forked: EventDraft = { type: 'session.forked', payload, actor, turn: point.turn };
-  return [forked, ...settleOpenCalls(point), ...cutAnswer(point, partial)];
+  const common = { actor, turn: point.turn };
+  return [
+    { type: 'session.forked', payload, ...common },
+    ...happenedDrafts(point, happened, { verb: 'fork', ...common }),
+    ...settleOpenCalls(point),
+    ...cutAnswer(point, partial),
+  ];
 };

@@ -11,6 +11,7 @@ import { eventDamaged } from './events/event-codec.ts';
 import { inputHash } from './events/input-hash.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
 import { firstWordsOf, wantsFirstWords } from './first-words.ts';
+import { foldHappened, type HappenedFold } from './happened.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
 import { foldHandoff, type HandoffFold } from './runs/handoff-fold.ts';
@@ -73,6 +74,8 @@ export interface SessionFold extends RunFold, FilesFold, HandoffFold, TrackingFo
   readonly turnProvenance?: Provenance | undefined;
   /** The newest compaction on the live lineage. */
   readonly compaction?: PayloadOf<'context.compacted'> | undefined;
+  /** Calls with effects beside the live lineage, of this session and of others in its family. */
+  readonly happened?: HappenedFold | undefined;
   /** Retried turns: for the first attempt's turn, the turns of all attempts. */
   readonly attempts: Readonly<Record<string, readonly number[]>>;
 }
@@ -322,6 +325,8 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
       return { ...moved, bound: event.payload, agent: event.payload.agent };
     case 'state.committed':
       return committed(moved, event);
+    case 'calls.happened':
+      return { ...moved, happened: foldHappened(moved.happened, event.seq, event.payload) };
     case 'context.compacted':
       return { ...moved, compaction: event.payload };
     case 'tool.called': {

@@ -218,6 +218,7 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'call.reported': 'same',
   'tool.completed': 'same',
   'tool.failed': 'same',
+  'calls.happened': 'same',
   'context.compacted': 'same',
   'tool.retried': 'same',
   'input.admitted': 'same',

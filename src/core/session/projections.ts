@@ -1,6 +1,6 @@
 import type { ResultSource, ToolOutcome } from '../../schema/message.ts';
 import type { Charge } from '../ports/charges.ts';
-import type { StoredEvent } from '../ports/store.ts';
+import type { CallRecord, StoredEvent } from '../ports/store.ts';
 import { chargeOf } from './charge-of.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { type TouchedPath, touchedPaths } from './state/touched-paths.ts';
@@ -12,7 +12,7 @@ export interface CommitPath extends TouchedPath {
 
 /** What an event says about a tool call: that it began, or how it ended. */
 export type CallChange =
-  | { readonly kind: 'called'; readonly callId: string; readonly tool: string; readonly inputHash: string }
+  | ({ readonly kind: 'called' } & Pick<CallRecord, 'callId' | 'tool' | 'inputHash' | 'effects' | 'confined'>)
   /** A call of a loop outside Perdure, which is known only with its end. */
   | {
       readonly kind: 'reported';
@@ -50,8 +50,8 @@ export const project = (event: StoredEvent): Projection => {
       return { paths: touchedPaths(commit).map((touched) => ({ ...touched, tool: commit.cause?.tool })) };
     }
     case 'tool.called': {
-      const { callId, tool, inputHash } = decodePayload(event, event.type);
-      return { paths: [], call: { kind: 'called', callId, tool, inputHash } };
+      const { callId, tool, inputHash, effects, confined } = decodePayload(event, event.type);
+      return { paths: [], call: { kind: 'called', callId, tool, inputHash, effects, confined } };
     }
     case 'call.reported': {
       const { callId, tool, inputHash, outcome, outputHash } = decodePayload(event, event.type);

@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import type { Provenance } from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
+import { type HappenedAccess, happenedIn, type LeftBehind } from '../engine/happened-calls.ts';
 import { type AgentAccess, type FilesAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import { treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
-import type { CommitWithFiles } from '../session/decide-files.ts';
+import type { SessionCommand } from '../session/decide.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
 import { type CommitRecord, commitRecord } from '../session/state/commit-record.ts';
 import { type DifferingEntry, differingPaths, type Merge, mergeEntries } from '../session/state/merge-entries.ts';
@@ -28,6 +30,8 @@ export interface Adoption {
   readonly conflicts: readonly AdoptConflict[];
   /** The files that changed in this session, and the paths that both sides changed differently. */
   readonly files: Pick<MergedFiles, 'changes' | 'conflicts'>;
+  /** The calls with effects of the branch that this session did not know yet. They happened too. */
+  readonly happened: HappenedCalls;
 }
 
 const Options = z.strictObject({
@@ -106,12 +110,13 @@ const differencesOf = async (
 interface Adopted {
   readonly merge: Merge;
   readonly files: MergedFiles;
-  readonly command?: CommitWithFiles;
+  readonly left: LeftBehind;
+  readonly command?: SessionCommand;
 }
 
 /** Builds one commit from all new changes in a branch's state and files. */
 const adoptionOf = async (
-  scope: LogAccess & FilesAccess & AgentAccess,
+  scope: HappenedAccess & FilesAccess,
   our: readonly [SessionKey, SessionFold],
   their: readonly [SessionKey, SessionFold],
   { onConflict, why }: z.infer<typeof Options>,
@@ -128,14 +133,17 @@ const adoptionOf = async (
   const untold = entriesOfFiles(files.changes, merge.adopted, ours.seq);
   const change = [...merge.operations, ...untold];
   const isSameTree = files.tree === treeOf(ours);
-  if (change.length === 0 && isSameTree) return { merge, files };
+  const left = await happenedIn(scope, our, their);
+  if (change.length === 0 && isSameTree) {
+    return { merge, files, left, command: { type: 'happen', happened: left.all } };
+  }
   const origin = { kind: 'adopt', session: branchKey.session, seq: theirs.seq } as const;
   const entryProvenance = {
     ...Object.fromEntries(untold.map(({ path }) => [path, 'unverified' as const])),
     ...provenanceOf(theirs, merge.adopted),
   };
   const newFiles = { tree: files.tree, changes: files.changes, leftOut: ours.files?.leftOut ?? {}, origin };
-  const command: CommitWithFiles = {
+  const command: SessionCommand = {
     type: 'commit',
     change,
     why: why ?? `adopts ${branchKey.session}`,
@@ -143,9 +151,10 @@ const adoptionOf = async (
     entryProvenance,
     origin,
     agents: scope.agents,
+    happened: left.all,
     ...(!isSameTree && { files: newFiles }),
   };
-  return { merge, files, command };
+  return { merge, files, left, command };
 };
 
 /**
@@ -166,12 +175,13 @@ export const adoptBranch = async (
     adoption = await adoptionOf(scope, [key, sound(outline)], [branchKey, theirs], parsed);
     return adoption.command;
   });
-  const { merge, files } = adoption!;
+  const { merge, files, left } = adoption!;
   const event = events.find(({ type }) => type === 'state.committed') as SessionEvent<'state.committed'> | undefined;
   return {
     ...(event && { commit: commitRecord(event) }),
     adopted: merge.adopted,
     conflicts: merge.conflicts,
     files: { changes: files.changes, conflicts: files.conflicts },
+    happened: left.fresh,
   };
 };

@@ -5,6 +5,7 @@ import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
+import { type HappenedAccess, happenedBeyond } from '../engine/happened-calls.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { keyOf, type WriteAccess } from '../engine/scope.ts';
@@ -29,7 +30,7 @@ const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).opti
  * is needed.
  */
 export const forkSession = async (
-  scope: WriteAccess,
+  scope: WriteAccess & HappenedAccess,
   key: SessionKey,
   options: ForkOptions = {},
 ): Promise<SessionId> => {
@@ -40,7 +41,8 @@ export const forkSession = async (
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
   const partial = await readPartialAnswer(scope, key, point);
-  const drafts = decideFork(point, scope.actor, title, partial);
+  const { all: happened } = await happenedBeyond(scope, key, head, point, point.happened);
+  const drafts = decideFork(point, scope.actor, title, { partial, happened });
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },

@@ -1,7 +1,6 @@
-import type { SessionId } from '../../schema/ids.ts';
-import { keyOf, type LogAccess } from '../engine/scope.ts';
-import { sessionNotFound } from '../engine/session-folds.ts';
-import type { Head, SessionKey } from '../ports/store.ts';
+import { partingOf, type Reach, reachOf } from '../engine/lineage-reach.ts';
+import type { LogAccess } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
 import type { AdoptionMark, SessionFold } from '../session/fold.ts';
 
 /**
@@ -12,30 +11,6 @@ export interface MergeBase {
   readonly ours: number;
   readonly theirs: number;
 }
-
-/** For a session and each of its ancestors: the seq up to which its events belong to the session's sequence. */
-type Reach = ReadonlyMap<string, number>;
-
-const reachOf = async (scope: LogAccess, { session }: SessionKey): Promise<Reach> => {
-  const reach = new Map<string, number>();
-  let seq = Number.POSITIVE_INFINITY;
-  for (let next: SessionId | undefined = session; next; ) {
-    const head: Head | undefined = await scope.store.head(keyOf(scope, next));
-    if (!head) throw sessionNotFound(keyOf(scope, next));
-    reach.set(next, Math.min(seq, head.seq));
-    seq = Math.min(seq, head.parent?.seq ?? 0);
-    next = head.parent?.session;
-  }
-  return reach;
-};
-
-const partingOf = (ours: Reach, theirs: Reach): number | undefined => {
-  for (const [session, seq] of theirs) {
-    const shared = ours.get(session);
-    if (shared !== undefined) return Math.min(shared, seq);
-  }
-  return undefined;
-};
 
 /**
  * Returns the seq at which this session agrees with the branch. `commits` alternates between adopting and reverting.

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import type { RunId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
+import { type HappenedAccess, happenedBeyond, type LeftBehind } from '../engine/happened-calls.ts';
 import { resolvePoint } from '../engine/points.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import type { WriteAccess } from '../engine/scope.ts';
@@ -14,6 +16,8 @@ import type { SessionKey } from '../ports/store.ts';
 export interface Rewind {
   /** The runs of the waiting inputs that were cancelled, in order. These inputs are not answered. */
   readonly cancelled: readonly RunId[];
+  /** The calls with effects beyond the point that the session did not know as left behind. They were not undone. */
+  readonly happened: HappenedCalls;
 }
 
 const Options = z.strictObject({ to: Point, reason: Text.max(2000).optional() });
@@ -26,12 +30,19 @@ export type RewindOptions = z.input<typeof Options>;
 export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 
-export const rewindSession = async (scope: WriteAccess, key: SessionKey, options: RewindOptions): Promise<Rewind> => {
+export const rewindSession = async (
+  scope: WriteAccess & HappenedAccess,
+  key: SessionKey,
+  options: RewindOptions,
+): Promise<Rewind> => {
   const { to, reason } = parseInput('the rewind', Options, options);
+  let left: LeftBehind | undefined;
   const written = await execute(scope, key, async (head) => {
     const seq = await resolvePoint(scope.store, key, head, to);
     const target = await scope.folds.at(key, seq);
-    return { type: 'rewind', target, partial: await readPartialAnswer(scope, key, target), reason };
+    left = await happenedBeyond(scope, key, head, target);
+    const partial = await readPartialAnswer(scope, key, target);
+    return { type: 'rewind', target, partial, reason, happened: left.all };
   });
-  return { cancelled: cancelledBy(written) };
+  return { cancelled: cancelledBy(written), happened: left!.fresh };
 };

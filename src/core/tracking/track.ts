@@ -6,6 +6,7 @@ import type { Call } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import { checkDeclarations, declarationOf, type TrackDeclarations } from './declaration.ts';
 import { Journal } from './journal.ts';
+import { refuseRepeat } from './refuse-repeat.ts';
 import { journalEnd, type RunTool, settleLeft, type TrackingScope } from './settle-left.ts';
 import type { BeginCall } from './tracked-call.ts';
 
@@ -36,6 +37,7 @@ export const callTracking = (scope: TrackingScope, key: SessionKey): TrackCalls 
       const declaration = declarationOf(declarations, tool);
       const { effects, reconcile } = declaration;
       const input = asJson(request.input, await scope.secrets.redactor());
+      await refuseRepeat(scope, key, declaration, { tool, input });
       let callId = given;
       await journal.begin(({ inputKey, runningCalls }) => {
         callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;

@@ -28,7 +28,15 @@ const batches = (calls: readonly ReadyCall[]): readonly (readonly ReadyCall[])[]
 
 export const begin = (run: RunContext, fold: SessionFold, { tool, callId, input }: ReadyCall): EventDraft => ({
   type: 'tool.called',
-  payload: { callId, tool: tool.name, input, inputHash: inputHash(fold.inputKey, input) },
+  payload: {
+    callId,
+    tool: tool.name,
+    input,
+    inputHash: inputHash(fold.inputKey, input),
+    effects: tool.effects,
+    // A rewind does not restore a person's own folder.
+    ...(tool.isConfined(input) && !fold.boundTo && { confined: true }),
+  },
   actor: agentActor(run),
   turn: 'current',
   run: run.run,

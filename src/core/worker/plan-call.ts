@@ -1,9 +1,11 @@
 import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { HandoffTarget } from '../../schema/handoff.ts';
+import type { EarlierCall } from '../../schema/happened.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { ResultSource } from '../../schema/message.ts';
 import { refuseUnableHolder } from '../access/member-standing.ts';
+import { earlierCallText, findRepeat } from '../engine/repeated-call.ts';
 import type { ToolHandoff } from '../ports/tool.ts';
 import { shorten } from '../session/context/clip.ts';
 import type { Call } from '../session/events/call-events.ts';
@@ -66,6 +68,20 @@ const expiry = ({ run }: RunContext, { turn }: SessionFold, { id }: ApprovalStat
   run,
 });
 
+/** The earlier call that a `once` call would repeat, unless its tool allows that or its effects were undone. */
+const earlierOf = async (
+  fold: SessionFold,
+  { scope, writer }: RunContext,
+  { tool, input }: ReadyCall,
+): Promise<EarlierCall | undefined> => {
+  if (tool.effects !== 'once' || tool.repeat === 'allow' || (tool.isConfined(input) && !fold.boundTo)) return undefined;
+  return findRepeat(scope, writer.key, fold, { tool: tool.name, input });
+};
+
+/** A person who approved the call before it became a repeat has not seen the earlier call, and is asked again. */
+const isAnswered = ({ settled, repeats }: ApprovalState, earlier: EarlierCall | undefined): boolean =>
+  settled?.answer !== 'approved' || !earlier || repeats !== undefined;
+
 /**
  * Returns the plan for a call that needs an approval. An approval is valid only for the input that was shown to the
  * person.
@@ -75,7 +91,11 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   const wanted = inputHash(fold.inputKey, input);
   const known = approvalOf(fold, callId);
   const now = run.scope.clock.now();
-  if (known) {
+  const earlier = await earlierOf(fold, run, call);
+  if (earlier && tool.repeat === 'deny') {
+    return refused(`${earlierCallText(earlier)}; ${tool.name} must not run twice with the same input`);
+  }
+  if (known && isAnswered(known, earlier)) {
     if (!known.settled) return { ...refused('the approval expired without an answer'), also: expiry(run, fold, known) };
     const { answer, comment, by } = known.settled;
     if (answer === 'approved')
@@ -83,17 +103,20 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
     return refused(`${answer} by ${by}${comment ? `: ${comment}` : ''}`, answer === 'denied' ? 'person' : undefined);
   }
   const rule = await tool.approvalFor(input, { state: fold.state });
-  if (!rule) return undefined;
+  if (!rule && !earlier) return undefined;
   const payload = {
     approval: newId('apr', now),
     callId,
     tool: tool.name,
     inputHash: wanted,
-    summary: `${tool.name} ${JSON.stringify(input)}`.slice(0, 2000).toWellFormed(),
+    summary: `${earlier ? `Repeat: ${earlierCallText(earlier)}. ` : ''}${tool.name} ${JSON.stringify(input)}`
+      .slice(0, 2000)
+      .toWellFormed(),
     requestedBy: fold.run!.requestedBy,
-    roles: rule.roles && [...rule.roles],
-    notRequester: rule.notRequester,
-    expiresAt: rule.expiresInMs === undefined ? undefined : now + rule.expiresInMs,
+    repeats: earlier,
+    roles: rule?.roles && [...rule.roles],
+    notRequester: rule?.notRequester,
+    expiresAt: rule?.expiresInMs === undefined ? undefined : now + rule.expiresInMs,
   };
   return {
     do: 'ask',

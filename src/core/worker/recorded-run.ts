@@ -138,6 +138,9 @@ export const recordedTools = (
     return {
       ...rest,
       effects: 'once',
+      repeat: 'allow',
+      // A recorded call does not run, so it has no effects that another branch could repeat.
+      isConfined: (input) => !live || (left.get(keyOf(tool.name, input))?.length ?? 0) > 0,
       usesFiles: live && tool.usesFiles,
       approvalFor: () => undefined,
       parse: (input) => ({ value: input }),

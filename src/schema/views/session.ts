@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventDefinitions } from '../event.ts';
 import { ShownHandoff } from '../handoff.ts';
+import { EarlierCall, HappenedCalls } from '../happened.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { brokenOffReasons, Message, ResultSource, toolOutcomes } from '../message.ts';
@@ -189,6 +190,7 @@ export const AdoptionView = z.strictObject({
     z.strictObject({ path: z.string(), base: Json.optional(), ours: Json.optional(), theirs: Json.optional() }),
   ),
   files: z.strictObject({ changes: z.array(ChangedFileView), conflicts: z.array(z.string()) }),
+  happened: HappenedCalls,
 });
 
 export const InputsView = z.strictObject({
@@ -204,15 +206,21 @@ export const InputsView = z.strictObject({
 });
 
 const cancelledRuns = z.array(RunId);
-export const RewindView = SummaryView.extend({ cancelled: cancelledRuns }).meta({
+export const RewindView = SummaryView.extend({ cancelled: cancelledRuns, happened: HappenedCalls }).meta({
   id: 'Rewind',
-  description: 'The session as it goes on, and the runs of inputs that waited in it and were cancelled.',
+  description:
+    'The session as it goes on, the runs of inputs that waited in it and were cancelled, and the calls with effects beyond the point.',
+});
+export const ForkView = SummaryView.extend({ happened: HappenedCalls }).meta({
+  id: 'Branch',
+  description: 'The new session, and the calls with effects beyond its point.',
 });
 export const RetryView = z.strictObject({
   message: Message,
   turn: Seq.optional(),
   run: RunId.optional(),
   cancelled: cancelledRuns,
+  happened: HappenedCalls,
 });
 
 export const ReplayView = z.strictObject({
@@ -244,6 +252,7 @@ export const ApprovalView = z
     summary: z.string(),
     requestedBy: Actor,
     requestedAt: z.int(),
+    repeats: EarlierCall.optional(),
     roles: z.array(z.string()).optional(),
     notRequester: z.boolean().optional(),
     expiresAt: z.int().optional(),

@@ -1,4 +1,4 @@
-import type { CallQuery, CallRecord } from '../../core/ports/store.ts';
+import { type CallQuery, type CallRecord, type CallStatus, mayHaveTakenEffect } from '../../core/ports/store.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Segment } from './lineage.ts';
 
@@ -14,5 +14,11 @@ export const callWithin = (session: SessionId, live: readonly Segment[], call: C
       : live.some((span) => span.session === call.session && span.from <= endedSeq && endedSeq <= span.to);
   return hasLiveOutcome ? call : { ...made, status: 'interrupted' };
 };
+
+const effective: ReadonlySet<CallStatus> = new Set(mayHaveTakenEffect);
+export const isEffective = ({ status }: CallRecord): boolean => effective.has(status);
+
+export const isWithin = ({ session, from, to }: Segment, call: Pick<CallRecord, 'session' | 'seq'>): boolean =>
+  session === call.session && from <= call.seq && call.seq <= to;
 
 export const isOnlyRunning = ({ status }: CallQuery): boolean => status?.length === 1 && status[0] === 'running';

@@ -26,8 +26,8 @@ export const projectionOf = (event: StoredEvent): Projection => {
 
 export const madeCall = (
   { session, run, turn, seq, at, actor }: StoredEvent,
-  { callId, tool, inputHash }: Extract<CallChange, { kind: 'called' }>,
-): CallRecord => ({ session, callId, tool, status: 'running', run, turn, seq, at, actor, inputHash });
+  { kind: _, ...called }: Extract<CallChange, { kind: 'called' }>,
+): CallRecord => ({ session, status: 'running', run, turn, seq, at, actor, ...called });
 
 export const reportedCall = (
   { session, turn, seq, at, actor }: StoredEvent,

@@ -17,6 +17,7 @@ import type {
   Imported,
   ListQuery,
   ReadRange,
+  RepeatQuery,
   SessionCopy,
   SessionKey,
   Store,
@@ -33,7 +34,7 @@ import { BlobReads } from './log/blob-reads.ts';
 import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './log/blobs.ts';
 import type { Changes } from './log/changes.ts';
 import { findBlobEvents } from './log/find-blob-events.ts';
-import { findCalls } from './log/find-calls.ts';
+import { findCalls, findRepeated } from './log/find-calls.ts';
 import { findCommits } from './log/find-commits.ts';
 import { importCopies } from './log/import-copies.ts';
 import { listKeys } from './log/keys.ts';
@@ -176,6 +177,10 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
 
   groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]> {
     return this.#run(() => groupCharges(this.#database, workspace, query));
+  }
+
+  findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined> {
+    return this.#run(() => findRepeated(this.#database, this.#lineages, key, query));
   }
 
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {

@@ -6,7 +6,7 @@ import type { SessionId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { openPostgresStore } from './index.ts';
 import { blobEvents } from './log/find-blob-events.ts';
-import { callsOfSpans, callsOfWorkspace } from './log/find-calls.ts';
+import { callsOfSpans, callsOfWorkspace, callWithInput } from './log/find-calls.ts';
 import { commitsOfSpans, commitsOfWorkspace } from './log/find-commits.ts';
 
 const database = await createDatabase();
@@ -56,7 +56,7 @@ const fill = (name: string, sessions: number): string => `
   insert into perdure.tool_calls
     select '${name}', session, t * 3 - 2, 'c' || t, case when t % 50 = 0 then 'rare' else 'edit' end,
       case when t < 100 then 'ok' else 'running' end, null, t, t * 1000 + s, case when s % 100 = 0 and t % 10 = 0 then 'agent:rare' else 'system' end,
-      case when t < 100 then t * 3 - 1 end, 5, '', ''
+      case when t < 100 then t * 3 - 1 end, 5, '', '', session
     from ${turns(sessions)};
   insert into perdure.events
     select '${name}', session, t * 3, t * 1000 + s, t, false, null, 'state.committed', 1, 'system', null, 3, '', ''
@@ -146,6 +146,16 @@ describe('query plans', () => {
       expect(plan.map((node) => node['Node Type'])).not.toContain('Sort');
       expect(scansOf(plan, 'events')).toMatchObject([{ 'Index Name': 'events_naming_blobs', 'Actual Rows': rows }]);
     }
+  });
+
+  test('[HAP7] an earlier call of a family is found by root, tool and input', async () => {
+    const key = { workspace, session: sessionOf(7) };
+    const live = [{ session: sessionOf(7), from: 1, to: 300 }];
+    const plan = await planOf(callWithInput(key, { tool: 'edit', inputHash: '', live: [] }, live));
+    const [calls, ...more] = scansOf(plan, 'tool_calls');
+    expect(more).toEqual([]);
+    expect(calls!['Index Name']).toBe('tool_calls_by_input');
+    expect(calls!['Index Cond']).toMatch(/workspace = .* AND \(root = .* AND \(tool = .* AND \(input_hash = /);
   });
 
   test('[QRY5] queries for the calls of a workspace use the index by tool, by actor, by time, or of running calls', async () => {

@@ -5,7 +5,7 @@ import { newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { currentRelease } from '../release.ts';
 import { migrate } from './file/migrations.ts';
 import { blobEvents } from './log/find-blob-events.ts';
-import { callsOfSpan, callsOfWorkspace } from './log/find-calls.ts';
+import { callsOfSpan, callsOfWorkspace, callsWithInput } from './log/find-calls.ts';
 import { commitsOfSpan, commitsOfWorkspace } from './log/find-commits.ts';
 import { recordQueries } from './log/record-rows.ts';
 import { familyQuery } from './log/sessions.ts';
@@ -102,6 +102,13 @@ describe('query plans', () => {
     ]);
     expect(planned({ tool: 'edit', since: 1_000, until: 2_000 })).toEqual([
       'SEARCH tool_calls USING INDEX tool_calls_by_tool (workspace=? AND tool=? AND at>? AND at<?)',
+    ]);
+  });
+
+  test('[HAP7] an earlier call of a family is found by root, tool and input, newest first, without sorting', () => {
+    const plan = planOf(callsWithInput(workspace, span.session, { tool: 'refund', inputHash: 'f'.repeat(64) }));
+    expect(plan).toEqual([
+      'SEARCH tool_calls USING INDEX tool_calls_by_input (workspace=? AND root=? AND tool=? AND input_hash=?)',
     ]);
   });
 

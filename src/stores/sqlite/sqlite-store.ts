@@ -17,6 +17,7 @@ import type {
   Imported,
   ListQuery,
   ReadRange,
+  RepeatQuery,
   SessionCopy,
   SessionKey,
   Store,
@@ -150,6 +151,10 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
 
   async groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]> {
     return this.#open(this.#reader).call('groupCharges', [workspace, query]);
+  }
+
+  async findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined> {
+    return this.#open(this.#reader).call('findRepeated', [key, query]);
   }
 
   async findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]> {

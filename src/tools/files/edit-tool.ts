@@ -32,6 +32,7 @@ export const editTool = defineTool({
     .object({ path: Text.min(1), old: Text.min(1), new: Text, all: z.boolean().optional() })
     .refine((edit) => edit.old !== edit.new, { error: 'old and new are the same' }),
   effects: 'once',
+  confined: true,
   execute: async ({ path, ...edit }, { folder, idempotencyKey }) => {
     const inside = await findInside(folder, path);
     const { text, places } = editText(inside.name, await readWhole(inside), edit);

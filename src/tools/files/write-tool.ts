@@ -10,6 +10,7 @@ export const writeTool = defineTool({
     'Writes a whole file of the session folder and replaces its previous content. Missing folders are created.',
   input: z.object({ path: Text.min(1), content: Text }),
   effects: 'idempotent',
+  confined: true,
   execute: async ({ path, content }, { folder, idempotencyKey }) => {
     const inside = await findInside(folder, path);
     const change = await replaceFile(inside, content, idempotencyKey);

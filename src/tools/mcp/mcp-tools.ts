@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../core/ports/json-schema.ts';
-import type { Effects, Tool, ToolContext } from '../../core/ports/tool.ts';
+import type { Effects, RepeatPolicy, Tool, ToolContext } from '../../core/ports/tool.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
 import { isSecretName } from '../../schema/secret-name.ts';
@@ -35,6 +35,8 @@ export interface McpServer {
   readonly tools?: readonly McpTool[];
   /** The effects of all tools of the server, as in `defineTool`. */
   readonly effects?: Effects;
+  /** What happens to a repeated call of any tool of the server, as in `defineTool`. */
+  readonly repeat?: RepeatPolicy;
   readonly approval?: ToolDefinition<typeof AnyInput, unknown>['approval'];
   readonly timeoutMs?: number;
 }
@@ -49,6 +51,7 @@ const fields: Record<keyof McpServer, true> = {
   headers: true,
   tools: true,
   effects: true,
+  repeat: true,
   approval: true,
   timeoutMs: true,
 };
@@ -138,7 +141,7 @@ export const mcpTools = async (server: McpServer): Promise<readonly Tool[]> => {
   const problem = problemOf(server);
   if (problem) throw invalid(server?.name, problem);
   const connections = new McpConnections();
-  const { effects, approval, timeoutMs } = server;
+  const { effects, repeat, approval, timeoutMs } = server;
   const call = (tool: string, input: object, { workspace, session, secrets, signal }: ToolContext) => {
     const name = JSON.stringify([workspace, session, ...Object.entries(secrets)]);
     return connections.use(name, addressOf(server, secrets), async (client) =>
@@ -153,6 +156,7 @@ export const mcpTools = async (server: McpServer): Promise<readonly Tool[]> => {
       usesFiles: false,
       secrets: secretsOf(server),
       ...(effects !== undefined && { effects }),
+      ...(repeat !== undefined && { repeat }),
       ...(approval !== undefined && { approval }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       execute: (input, context) => call(name, input, context),

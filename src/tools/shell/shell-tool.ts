@@ -1,6 +1,6 @@
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
-import { type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
+import { type RepeatPolicy, type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { fieldProblem } from '../../schema/field-problem.ts';
 import { Text } from '../../schema/json.ts';
@@ -41,6 +41,11 @@ export interface ShellOptions {
   readonly limits?: ShellLimits;
   /** Whether a person must approve commands, by default only those without a sandbox. */
   readonly approval?: ToolDefinition<typeof Input, ShellOutput>['approval'];
+  /**
+   * What happens to a command that repeats one of another branch, by default `ask`. A command in a sandbox without
+   * network is no repeat, because its effects are only in the session's folder.
+   */
+  readonly repeat?: RepeatPolicy;
 }
 
 export interface ShellLimits {
@@ -114,6 +119,7 @@ const optionFields: Record<keyof ShellOptions, true> = {
   bwrap: true,
   limits: true,
   approval: true,
+  repeat: true,
 };
 
 const limitFields: Record<keyof ShellLimits, true> = { memoryBytes: true, processes: true, fileBytes: true };
@@ -205,6 +211,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     name: 'shell',
     input: Input,
     effects: 'once',
+    ...(options.repeat !== undefined && { repeat: options.repeat }),
     approval: options.approval ?? (() => confinement.isOpen),
     // The supervisor enforces the command's own timeout.
     timeoutMs: hour + minute,
@@ -228,6 +235,7 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
   });
   return {
     ...tool,
+    isConfined: () => !network && !confinement.isOpen,
     get description() {
       return `${description} ${confinement.description}`;
     },

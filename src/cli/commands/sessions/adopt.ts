@@ -4,6 +4,7 @@ import { changedFileText } from '../../files/file-text.ts';
 import { checkSessionName } from '../../names/find-session.ts';
 import { choice, defineCommand, text } from '../../parse/command.ts';
 import { changedValues, valueText } from '../../render/entry-text.ts';
+import { happenedLines } from '../../render/happened-lines.ts';
 import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -47,7 +48,7 @@ const fileLines = ({ changes, conflicts }: Adoption['files'], taken: Choice, out
 ];
 
 const linesOf = (adoption: Adoption, taken: Choice, out: Terminal): readonly string[] => {
-  const { adopted, conflicts, commit, files } = adoption;
+  const { adopted, conflicts, commit, files, happened } = adoption;
   const entries = files.changes.length > 0 ? adopted.filter((path) => !isFile(path)) : adopted;
   return [
     commit ? `adopted with event ${commit.seq}` : 'there is nothing to adopt',
@@ -57,6 +58,7 @@ const linesOf = (adoption: Adoption, taken: Choice, out: Terminal): readonly str
     ...(conflicts.length > 0 ? [out.style('bold', 'changed on both sides')] : []),
     ...conflicts.flatMap((conflict) => conflictLines(conflict, taken, out)),
     ...fileLines(files, taken, out),
+    ...happenedLines('in the branch, and not undone', happened, out),
   ];
 };
 

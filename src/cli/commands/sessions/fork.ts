@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { RunId } from '../../../schema/ids.ts';
-import { SummaryView } from '../../../schema/views/session.ts';
+import { ForkView } from '../../../schema/views/session.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint } from '../../parse/point.ts';
+import { happenedLines, notUndone } from '../../render/happened-lines.ts';
 import { count } from '../../render/quantity.ts';
 
 export const fork = defineCommand({
@@ -13,12 +14,15 @@ export const fork = defineCommand({
     at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; default now'),
     title: text('TEXT', 'a title of its own'),
   },
-  notes: ['Inputs that are waiting at that point stay behind: the fork does not answer them.'],
+  notes: [
+    'Inputs that are waiting at that point stay behind: the fork does not answer them.',
+    'Calls with effects beyond the point are listed on stderr; `perdure happened SESSION --after POINT` lists them before.',
+  ],
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
-  json: SummaryView.extend({ leftBehind: z.array(RunId) }).meta({
+  json: ForkView.extend({ leftBehind: z.array(RunId) }).meta({
     id: 'Fork',
     description:
-      'The new session, and the runs of inputs that already waited at its point and still wait in its parent.',
+      'The new session, the calls with effects beyond its point, and the runs of inputs that already waited at its point and still wait in its parent.',
   }),
   run: async (context, { args, options: { at, title } }) => {
     const point = optionalPoint(at);
@@ -26,7 +30,9 @@ export const fork = defineCommand({
     const child = await session.fork({ at: point, title });
     const summary = await child.summary();
     const waited = (await session.inputs()).filter(({ seq }) => seq <= summary.forkedAt!);
-    await context.answer({ ...summary, leftBehind: waited.map(({ run }) => run) }, () => child.id);
+    const happened = await child.happened();
+    await context.answer({ ...summary, happened, leftBehind: waited.map(({ run }) => run) }, () => child.id);
+    for (const line of happenedLines(notUndone, happened, context.err)) await context.note(line);
     if (waited.length > 0) {
       await context.note(`left behind: ${count(waited.length, 'input')} waiting in ${session.id}`);
     }

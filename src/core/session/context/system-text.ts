@@ -1,12 +1,16 @@
+import type { HappenedCalls } from '../../../schema/happened.ts';
 import { digestState, verbatim } from '../events/digest.ts';
 import type { SessionFold } from '../fold.ts';
 import { clip } from './clip.ts';
+import { happenedText } from './happened-text.ts';
 
 export interface SystemParts {
   readonly instructions?: string | undefined;
   /** The session at the start of the turn, for the digest. */
   readonly began: SessionFold;
   readonly compaction: SessionFold['compaction'];
+  /** The calls that happened beside the live lineage. */
+  readonly happened?: HappenedCalls | undefined;
 }
 
 const shortened = (summary: string, maxChars: number): string => {
@@ -37,14 +41,16 @@ const summaryText = (compaction: Compaction, maxChars: number) => [
 
 /**
  * The text before the messages. Instructions, pinned facts and open actions are always complete. The rest of the state
- * may use a quarter of the `spare` tokens (four characters each), and the compacted summary another quarter.
+ * may use a quarter of the `spare` tokens (four characters each), and the compacted summary and the calls that happened
+ * another quarter each.
  */
-export const systemText = ({ instructions, began, compaction }: SystemParts, spare: number): string => {
+export const systemText = ({ instructions, began, compaction, happened }: SystemParts, spare: number): string => {
   const digest = digestState(began, spare);
   const text = [
     ...(instructions ? [instructions] : []),
     ...(digest ? ['# What is known and decided', digest] : []),
     ...(compaction ? summaryText(compaction, spare) : []),
+    ...happenedText(happened, spare),
   ].join('\n\n');
   const lost = verbatim(began.state).filter((line) => !text.includes(line));
   if (lost.length > 0) throw new TypeError(`the context lacks lines that it must include verbatim: ${lost.join('; ')}`);

@@ -2,6 +2,7 @@ import type { EventDraft } from '../../../schema/event.ts';
 import type { Actor } from '../../../schema/ids.ts';
 import type { Json } from '../../../schema/json.ts';
 import type { ChangedFile, State } from '../../../schema/state.ts';
+import type { Effects, RepeatPolicy } from '../../ports/tool.ts';
 import type { Agent } from '../agent.ts';
 import { clip, shorten } from '../context/clip.ts';
 import { decideCommit } from '../decide-commit.ts';
@@ -17,6 +18,13 @@ import { inputHash, outputHash } from './input-hash.ts';
 export interface ToolDeclaration<Input = never, Output = never> {
   /** Whether the tool is trusted, so that its output has the provenance `verified`. */
   readonly trusted?: boolean;
+  /** What running a call twice does, as in `defineTool`. */
+  readonly effects?: Effects;
+  /**
+   * For the effects `once`: with `ask` (the default) and `deny`, a call that repeats an earlier one outside the live
+   * lineage fails with CALL_REPEATED before the tool runs. No person can be asked in a loop outside Perdure.
+   */
+  readonly repeat?: RepeatPolicy;
   /** The files that a call changed, by path. */
   readonly files?: (input: Input, output: Output) => Readonly<Record<string, State['filesModified'][string]['change']>>;
   /** The decisions that were made by a call, by id. */

@@ -22,8 +22,9 @@ export type NextStep =
   | { readonly do: 'ask' }
   | { readonly do: 'finish' };
 
+/** The newest approval of a call. */
 export const approvalOf = (fold: SessionFold, callId: string): ApprovalState | undefined =>
-  Object.values(fold.approvals).find((each) => each.callId === callId);
+  Object.values(fold.approvals).findLast((each) => each.callId === callId);
 
 const isPending = (fold: SessionFold, callId: string, now: number): 'approval' | 'question' | undefined => {
   const approval = approvalOf(fold, callId);

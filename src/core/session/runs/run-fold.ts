@@ -1,4 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../../schema/event.ts';
+import type { EarlierCall } from '../../../schema/happened.ts';
 import {
   type Actor,
   type ApprovalId,
@@ -72,6 +73,8 @@ export interface ApprovalState {
   readonly summary: string;
   readonly requestedBy: Actor;
   readonly requestedAt: number;
+  /** The earlier call that this one would repeat. */
+  readonly repeats?: EarlierCall | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly notRequester?: boolean | undefined;
   readonly expiresAt?: number | undefined;

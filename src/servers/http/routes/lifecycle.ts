@@ -1,10 +1,19 @@
 import { z } from 'zod';
 import { HandoffTarget } from '../../../schema/handoff.ts';
+import { HappenedCalls } from '../../../schema/happened.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
+import { PointText } from '../../../schema/place.ts';
 import { Point } from '../../../schema/point.ts';
 import { Limits } from '../../../schema/run.ts';
-import { AdoptionView, ReplayView, RetryView, RewindView, SummaryView } from '../../../schema/views/session.ts';
+import {
+  AdoptionView,
+  ForkView,
+  ReplayView,
+  RetryView,
+  RewindView,
+  SummaryView,
+} from '../../../schema/views/session.ts';
 import { nothing, withReason } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -62,9 +71,10 @@ export const lifecycleRoutes = [
     summary: 'Opens a branch that continues from a point, with its state and files; nothing is copied',
     body: z.strictObject({ at: Point.optional(), title: Text.max(500).optional() }),
     status: 201,
-    answer: SummaryView,
+    answer: ForkView,
     handle: async ({ session, body }) => {
-      return (await session.fork(body)).summary();
+      const branch = await session.fork(body);
+      return { ...(await branch.summary()), happened: await branch.happened() };
     },
   }),
   defineSessionRoute({
@@ -76,9 +86,19 @@ export const lifecycleRoutes = [
     body: withReason.extend({ to: Point }),
     answer: RewindView,
     handle: async ({ session, body }) => {
-      const { cancelled } = await session.rewind(body);
-      return { ...(await session.summary()), cancelled: [...cancelled] };
+      const { cancelled, happened } = await session.rewind(body);
+      return { ...(await session.summary()), cancelled: [...cancelled], happened };
     },
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/happened',
+    name: 'listHappened',
+    verb: 'session.happened',
+    summary: 'Lists calls with effects that going back left behind, or would leave behind after a point',
+    query: { after: PointText.optional() },
+    answer: HappenedCalls,
+    handle: async ({ session, query: { after } }) => session.happened({ after }),
   }),
   defineSessionRoute({
     method: 'POST',
@@ -100,7 +120,11 @@ export const lifecycleRoutes = [
     name: 'retryTurn',
     verb: 'session.retry',
     summary: 'Runs a turn again as a new attempt beside the old one; waiting inputs are cancelled',
-    body: z.strictObject({ turn: z.int().positive() }),
+    body: z.strictObject({
+      turn: z.int().positive(),
+      /** Permits the retry although calls of the turn took effect, or may have. */
+      again: z.boolean().optional(),
+    }),
     status: 202,
     answer: RetryView,
     handle: async ({ session, body }) => {

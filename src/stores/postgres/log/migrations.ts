@@ -82,6 +82,9 @@ const appendFunction = `
   $function$;
 `;
 
+/** The condition for calls whose effects going back does not undo, as far as the log says. */
+export const isLasting = "confined is null and effects is distinct from 'none'";
+
 /**
  * Tables that can be rebuilt from the log, even after they were dropped. The last migration that rebuilds them makes
  * them anew, so a change here needs such a migration once a release has made them.
@@ -124,8 +127,12 @@ const projectionTables = {
       input_hash text not null,
       output_hash text,
       source text collate "C",
+      root text collate "C" not null,
+      effects text,
+      confined boolean,
       primary key (workspace, session, seq)
     );
+    create index tool_calls_by_input on perdure.tool_calls (workspace, root, tool, input_hash, at) where ${isLasting};
     create index tool_calls_open on perdure.tool_calls (workspace, session, call_id, seq) where ended_seq is null;
     create index tool_calls_by_tool on perdure.tool_calls (workspace, tool, at, session, seq);
     create index tool_calls_by_actor on perdure.tool_calls (workspace, actor, at, session, seq);

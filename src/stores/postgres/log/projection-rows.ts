@@ -18,9 +18,11 @@ const insertCalls = prepared(
   'insert_tool_calls',
   `insert into perdure.tool_calls
      (workspace, session, seq, call_id, tool, status, run, turn, at, actor, ended_seq, duration_ms, input_hash,
-      output_hash, source)
-   select $1, * from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-     $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[], $15::text[])`,
+      output_hash, source, effects, confined, root)
+   select $1, c.*, s.root from unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
+     $8::bigint[], $9::bigint[], $10::text[], $11::bigint[], $12::double precision[], $13::text[], $14::text[],
+     $15::text[], $16::text[], $17::boolean[]) c(session)
+   join perdure.sessions s on s.workspace = $1 and s.id = c.session`,
 );
 
 /**
@@ -83,6 +85,8 @@ const insertCallRows = (workspace: WorkspaceId, calls: readonly CallRecord[]): p
     calls.map(({ inputHash }) => inputHash),
     calls.map(({ outputHash }) => outputHash ?? null),
     calls.map(({ source }) => source ?? null),
+    calls.map(({ effects }) => effects ?? null),
+    calls.map(({ confined }) => confined ?? null),
   );
 
 const endCallRows = (workspace: WorkspaceId, ends: readonly CallEnd[]): pg.QueryConfig =>

@@ -16,6 +16,9 @@ interface Migration {
   readonly rebuilds?: true;
 }
 
+/** The condition for calls whose effects going back does not undo, as far as the log says. */
+export const isLasting = "confined IS NULL AND effects IS NOT 'none'";
+
 /**
  * Tables that can be rebuilt from the log, even after they were dropped. The last migration that rebuilds them makes
  * them anew, so a change here needs such a migration once a release has made them.
@@ -34,8 +37,10 @@ CREATE TABLE IF NOT EXISTS tool_calls (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, call_id TEXT NOT NULL, tool TEXT NOT NULL,
   status TEXT NOT NULL, run TEXT, turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, ended_seq INTEGER,
   duration_ms REAL, input_hash TEXT NOT NULL, output_hash TEXT, source TEXT,
+  root TEXT NOT NULL, effects TEXT, confined INTEGER,
   PRIMARY KEY (workspace, session, seq)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS tool_calls_by_input ON tool_calls (workspace, root, tool, input_hash, at) WHERE ${isLasting};
 CREATE INDEX IF NOT EXISTS tool_calls_open ON tool_calls (workspace, session, call_id, seq) WHERE ended_seq IS NULL;
 CREATE INDEX IF NOT EXISTS tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
 CREATE INDEX IF NOT EXISTS tool_calls_by_actor ON tool_calls (workspace, actor, at, session, seq);

@@ -60,7 +60,7 @@ const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared
   for (const blob of blobs) tables.blobs.write(workspace, blob);
   for (const [index, event] of outcome.events.entries()) {
     tables.events.insert(workspace, event, payloads[index]!);
-    tables.projections.add(workspace, event);
+    tables.projections.add(workspace, event, outcome.head.root);
   }
   if (key) tables.keys.insert(request, { ...key, seq: outcome.events[0]!.seq, count: outcome.events.length });
   tables.work.enter(request, outcome.head.summary, outcome.events);

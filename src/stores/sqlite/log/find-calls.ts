@@ -1,15 +1,17 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import type { CallQuery, CallRecord } from '../../../core/ports/store.ts';
-import type { WorkspaceId } from '../../../schema/ids.ts';
-import { callWithin, isOnlyRunning } from '../../log/call-within.ts';
+import type { CallQuery, CallRecord, RepeatQuery, SessionKey } from '../../../core/ports/store.ts';
+import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import { callWithin, isEffective, isOnlyRunning, isWithin } from '../../log/call-within.ts';
 import { olderThan, type Segment } from '../../log/lineage.ts';
 import { QueryText } from '../../log/query-text.ts';
 import { eachRow } from '../file/each-row.ts';
+import { isLasting } from '../file/migrations.ts';
 import { prepareOnce } from '../file/prepare-once.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface CallFinder {
   find(workspace: WorkspaceId, query: CallQuery): readonly CallRecord[];
+  findRepeated(key: SessionKey, query: RepeatQuery): CallRecord | undefined;
 }
 
 interface Query {
@@ -20,10 +22,13 @@ interface Query {
 type Row = { readonly [Field in keyof CallRecord]: CallRecord[Field] | null };
 
 const columns = `session, call_id AS callId, tool, status, run, turn, seq, at, actor, ended_seq AS endedSeq,
-  duration_ms AS durationMs, input_hash AS inputHash, output_hash AS outputHash, source`;
+  duration_ms AS durationMs, input_hash AS inputHash, output_hash AS outputHash, source, effects,
+  confined`;
 
-const recordOf = (row: Row): CallRecord =>
-  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as CallRecord;
+const recordOf = ({ confined, ...row }: Row): CallRecord => ({
+  ...(Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as CallRecord),
+  ...(confined !== null && { confined: true }),
+});
 
 const selection = (query: QueryText, from: string): Query => ({
   text: `SELECT ${columns} FROM tool_calls ${from}`,
@@ -39,6 +44,7 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): Quer
     `workspace = ${query.place(workspace)}`,
     query.narrow(asked),
     query.and(status && JSON.stringify(status), (place) => `status IN (SELECT value FROM json_each(${place}))`),
+    asked.lasting ? ` AND ${isLasting}` : '',
     query.goOn(before),
   ].join('');
   return selection(query, `${from} ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(limit)}`);
@@ -47,8 +53,20 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): Quer
 export const callsOfSpan = (workspace: WorkspaceId, { session, from, to }: Segment, asked: CallQuery): Query => {
   const query = new QueryText('?');
   const conditions = `workspace = ${query.place(workspace)} AND session = ${query.place(session)}
-    AND seq BETWEEN ${query.place(from)} AND ${query.place(to)}${query.narrow(asked)}`;
+    AND seq BETWEEN ${query.place(from)} AND ${query.place(to)}${query.narrow(asked)}${asked.lasting ? ` AND ${isLasting}` : ''}`;
   return selection(query, `WHERE ${conditions} ORDER BY seq DESC`);
+};
+
+/** Calls of the family with this tool and input, newest first. */
+export const callsWithInput = (
+  workspace: WorkspaceId,
+  root: SessionId,
+  { tool, inputHash }: Pick<RepeatQuery, 'tool' | 'inputHash'>,
+): Query => {
+  const query = new QueryText('?');
+  const conditions = `workspace = ${query.place(workspace)} AND root = ${query.place(root)} AND tool = ${query.place(tool)}
+    AND input_hash = ${query.place(inputHash)} AND ${isLasting}`;
+  return selection(query, `WHERE ${conditions} ORDER BY at DESC`);
 };
 
 export const openCallFinder = (db: DatabaseSync, sessions: Sessions): CallFinder => {
@@ -69,6 +87,17 @@ export const openCallFinder = (db: DatabaseSync, sessions: Sessions): CallFinder
         }
       }
       return found;
+    },
+    findRepeated: (key, query) => {
+      const root = sessions.rootOf(key);
+      if (root === undefined) return undefined;
+      const { workspace, session } = key;
+      const own = sessions.spans(workspace, { session, ranges: query.live });
+      for (const row of rows(callsWithInput(workspace, root, query))) {
+        const call = recordOf(row);
+        if (isEffective(call) && !own.some((span) => isWithin(span, call))) return call;
+      }
+      return undefined;
     },
   };
 };

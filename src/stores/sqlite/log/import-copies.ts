@@ -37,7 +37,7 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy): num
     const payload = encode(event);
     if (payload.blob) tables.blobs.write(workspace, encodeBlobSync(payload.blob));
     tables.events.insert(workspace, event, payload);
-    tables.projections.add(workspace, event);
+    tables.projections.add(workspace, event, plan.head.root);
   }
   if (plan.added.length > 0) {
     tables.heads.write(plan.head);

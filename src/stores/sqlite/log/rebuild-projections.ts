@@ -34,13 +34,13 @@ const rebuildSession = (
   tables: Tables,
   reader: EventReader,
   key: SessionKey,
-  { forkedAt, seq, importedTo, summary: kept }: SessionStart,
+  { forkedAt, seq, importedTo, summary: kept, root }: SessionStart,
 ): number => {
   const rebuilt = new RebuiltSession();
   let count = 0;
   let called: StoredEvent | undefined;
   for (const event of ownEvents(reader, key, forkedAt)) {
-    tables.projections.add(key.workspace, event);
+    tables.projections.add(key.workspace, event, root);
     if (event.seq > importedTo && callsForWork.has(event.type)) called = event;
     const wrong = rebuilt.add(event);
     if (wrong) tables.events.markTurn(key, event.seq, wrong.opensTurn);

@@ -23,6 +23,7 @@ export interface SessionStart extends LineageLink {
   /** Events up to this seq came from an import. */
   readonly importedTo: number;
   readonly summary: string;
+  readonly root: SessionId;
 }
 
 export interface Sessions {
@@ -32,6 +33,8 @@ export interface Sessions {
   update(head: Head, before: Head): void;
   list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
   family(key: SessionKey): readonly FamilyMember[];
+  /** The root of the session's family; undefined when the session does not exist. */
+  rootOf(key: SessionKey): SessionId | undefined;
   /** Links from the session to its root; undefined when the session does not exist. */
   lineage(key: SessionKey): readonly LineageLink[] | undefined;
   /** The segments that store the events of these ranges, newest first. */
@@ -88,7 +91,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
   const moveHead = db.prepare('UPDATE sessions SET seq = ?, hash = ?, at = ? WHERE workspace = ? AND id = ?');
   const markImported = db.prepare('UPDATE sessions SET imported_to = ? WHERE workspace = ? AND id = ?');
   const starts = db.prepare(
-    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary FROM sessions WHERE workspace = ?',
+    'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary, root FROM sessions WHERE workspace = ?',
   );
   const rootOf = db.prepare('SELECT root FROM sessions WHERE workspace = ? AND id = ?');
   const family = lazyStatement(db, familyQuery);
@@ -141,6 +144,7 @@ export const openSessions = (db: DatabaseSync): Sessions => {
       const rows = status ? someStatus().all(...from, JSON.stringify(status), limit) : anyStatus().all(...from, limit);
       return rows.map((row) => listedSummary(row as unknown as Row));
     },
+    rootOf: ({ workspace, session }) => rootOf.get(workspace, session)?.root as SessionId | undefined,
     family: ({ workspace, session }) => {
       const root = rootOf.get(workspace, session)?.root;
       const rows = root === undefined ? [] : family().all(workspace, root);

@@ -1,6 +1,6 @@
 import type { BlobHash, LooseBlobs } from '../../../core/ports/blobs.ts';
 import type { ChargeQuery, GroupedCharges } from '../../../core/ports/charges.ts';
-import type { BlobEventQuery, CallQuery, CommitQuery, SessionKey } from '../../../core/ports/store.ts';
+import type { BlobEventQuery, CallQuery, CommitQuery, RepeatQuery, SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { openConnection } from '../file/connection.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
@@ -70,6 +70,7 @@ const openReader = (data: ThreadData) => {
     findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
     sumCharges: (workspace: WorkspaceId, query: ChargeQuery) => ({ value: charges.sum(workspace, query) }),
     groupCharges: (workspace: WorkspaceId, query: GroupedCharges) => ({ value: charges.group(workspace, query) }),
+    findRepeated: (key: SessionKey, query: RepeatQuery) => ({ value: calls.findRepeated(key, query) }),
     findBlobEvents: (workspace: WorkspaceId, query: BlobEventQuery) => {
       const page = packEvents(blobEvents.find(workspace, query));
       return { value: page.events, transfer: [page.transfer] };

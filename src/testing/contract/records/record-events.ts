@@ -37,10 +37,11 @@ export const committed = (
 
 export const called = (
   callId: string,
-  about: { readonly tool?: string; readonly run?: RunId } & About = {},
+  about: { readonly tool?: string; readonly run?: RunId } & About &
+    Pick<PayloadOf<'tool.called'>, 'effects' | 'confined'> = {},
 ): NewEvent => {
-  const { tool = 'bash', run, turn } = about;
-  const payload = { callId, tool, input: {}, inputHash: hashOf(`in ${callId}`) };
+  const { tool = 'bash', run, turn, effects, confined } = about;
+  const payload = { callId, tool, input: {}, inputHash: hashOf(`in ${callId}`), effects, confined };
   return { ...withActor(event('tool.called', payload, turn), about), run };
 };
 

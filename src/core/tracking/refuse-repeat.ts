@@ -1,0 +1,28 @@
+import { PerdureError } from '../../schema/error.ts';
+import type { Json } from '../../schema/json.ts';
+import { earlierCallText, findRepeat } from '../engine/repeated-call.ts';
+import type { LogAccess } from '../engine/scope.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { ToolDeclaration } from '../session/events/call-events.ts';
+
+/**
+ * Throws before a declared `once` tool would repeat an earlier call outside the session's live lineage. A loop outside
+ * Perdure cannot wait for an approval, so `ask` refuses too, and the loop asks a person itself.
+ */
+export const refuseRepeat = async (
+  scope: LogAccess,
+  key: SessionKey,
+  { effects, repeat = 'ask' }: Pick<ToolDeclaration, 'effects' | 'repeat'>,
+  call: { readonly tool: string; readonly input: Json },
+): Promise<void> => {
+  if (effects !== 'once' || repeat === 'allow') return;
+  const earlier = await findRepeat(scope, key, await scope.folds.recent(key), call);
+  if (!earlier) return;
+  const advice =
+    repeat === 'deny'
+      ? `${call.tool} must not run twice with the same input`
+      : `ask a person, and if it may run a second time, track ${call.tool} with \`repeat: 'allow'\``;
+  throw new PerdureError('CALL_REPEATED', `${call.tool} was not run: ${earlierCallText(earlier)}; ${advice}`, {
+    details: { tool: call.tool, earlier },
+  });
+};
