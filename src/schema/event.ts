@@ -5,7 +5,7 @@ import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
 import { Requester } from './member.ts';
-import { Message, ToolOutcome } from './message.ts';
+import { Effects, Message, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
@@ -43,7 +43,6 @@ const CommitOrigin = z.discriminatedUnion('kind', [
 const ErrorRecord = z.strictObject({ name: Text.max(200), message: Text });
 const CallRef = { callId: Text.max(200), tool: Text.max(200) };
 const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
-const effects = ['none', 'idempotent', 'once'] as const;
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
@@ -163,8 +162,8 @@ export const eventDefinitions = {
       ...CallRef,
       input: Json,
       inputHash: Hash,
-      /** What running the call twice would do. Absent if it is not declared, which means `once`. */
-      effects: z.enum(effects).optional(),
+      /** What the tool declares that running the call twice would do. Release 0.1.0 did not record it. */
+      effects: Effects.optional(),
       /** Whether the loop can find out later if the call took effect. */
       reconciles: z.literal(true).optional(),
     }),

@@ -24,6 +24,11 @@ export const toolOutcomes = [
 export const ToolOutcome = z.enum(toolOutcomes);
 export type ToolOutcome = z.infer<typeof ToolOutcome>;
 
+/** What running a call twice would do. */
+export const effectKinds = ['none', 'idempotent', 'once'] as const;
+export const Effects = z.enum(effectKinds);
+export type Effects = z.infer<typeof Effects>;
+
 const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider }).meta({ id: 'TextPart' });
 const ReasoningPart = z
   .strictObject({ type: z.literal('reasoning'), text: Text, provider })

@@ -7,7 +7,8 @@ import { Point } from '../../schema/point.ts';
 import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
 import { type NewestEvents, readBackward } from '../engine/read-log.ts';
 import type { LogAccess } from '../engine/scope.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { SessionKey, StoredEvent } from '../ports/store.ts';
+import { type TrackedCall, TrackedCalls } from '../session/context/tracked-calls.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { liveWithin } from '../session/live-lineage.ts';
@@ -43,19 +44,48 @@ export async function* messagesOf(
   { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
   newest?: NewestEvents,
 ): AsyncGenerator<TranscriptEntry, void, void> {
+  for await (const event of liveEvents(scope, key, { live, seq: end }, newest, isMessage)) {
+    yield entryOf(event as SessionEvent<'message.appended'>);
+  }
+}
+
+/** Like `messagesOf`, with the tracked calls between the messages. */
+export async function* historyOf(
+  scope: LogAccess,
+  key: SessionKey,
+  fold: Pick<SessionFold, 'live' | 'seq'>,
+  newest?: NewestEvents,
+): AsyncGenerator<TranscriptEntry | TrackedCall, void, void> {
+  const calls = new TrackedCalls();
+  const isWanted = (stored: StoredEvent) => isMessage(stored) || (!stored.run && stored.type.startsWith('tool.'));
+  for await (const event of liveEvents(scope, key, fold, newest, isWanted)) {
+    const item = event.type === 'message.appended' ? entryOf(event) : calls.take(event);
+    if (item) yield item;
+  }
+}
+
+const isMessage = ({ type }: StoredEvent): boolean => type === 'message.appended';
+
+const entryOf = ({ seq, turn, at, actor, run, payload }: SessionEvent<'message.appended'>): TranscriptEntry => ({
+  seq,
+  turn,
+  at,
+  actor,
+  ...(run && { run }),
+  message: payload.message,
+});
+
+/** The wanted events of the live lineage, newest first. */
+async function* liveEvents(
+  scope: LogAccess,
+  key: SessionKey,
+  { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
+  newest: NewestEvents | undefined,
+  isWanted: (stored: StoredEvent) => boolean,
+): AsyncGenerator<SessionEvent, void, void> {
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
     for await (const stored of readBackward(scope.store, key, { from, to, newest })) {
-      if (stored.type !== 'message.appended') continue;
-      const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
-      const { seq, turn, at, actor, run } = event;
-      yield {
-        seq,
-        turn,
-        at,
-        actor,
-        ...(run && { run }),
-        message: (event as SessionEvent<'message.appended'>).payload.message,
-      };
+      if (isWanted(stored)) yield newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
     }
   }
 }

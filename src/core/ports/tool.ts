@@ -1,6 +1,7 @@
 import type { RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { MemberRole } from '../../schema/member.ts';
+import type { Effects as LoggedEffects } from '../../schema/message.ts';
 import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
@@ -8,7 +9,7 @@ import type { JsonSchema } from './json-schema.ts';
  * The effect of running a call twice. `none`: the call has no effects. `idempotent`: no further effect under the same
  * idempotency key. `once`: a second execution can do harm.
  */
-export type Effects = 'none' | 'idempotent' | 'once';
+export type Effects = LoggedEffects;
 
 export interface ToolContext {
   /** The tenant that the session belongs to. */
