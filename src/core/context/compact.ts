@@ -5,7 +5,10 @@ import { execute } from '../engine/execute.ts';
 import type { LogAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { evict, type Summarize, summarizeByTurn } from '../session/context/compaction.ts';
-import { messagesBackwards, type TranscriptEntry } from './transcript.ts';
+import type { ContextEntry } from '../session/context/context-units.ts';
+import { joinTracked, type TrackedCall } from '../session/context/tracked-calls.ts';
+import type { SessionFold } from '../session/fold.ts';
+import { historyOf } from './transcript.ts';
 
 export interface CompactOptions {
   /** The number of newest turns that are not compacted. */
@@ -27,18 +30,16 @@ const Options = z.strictObject({
 });
 const Summary = Text.max(20_000).refine((text) => text.trim() !== '', 'is empty');
 
-const entriesAfter = async (
-  scope: LogAccess,
-  key: SessionKey,
-  after: number,
-  upTo: number,
-): Promise<readonly TranscriptEntry[]> => {
-  const entries: TranscriptEntry[] = [];
-  for await (const entry of messagesBackwards(scope, key, { seq: upTo })) {
-    if (entry.seq <= after) break;
-    entries.push(entry);
+/** The entries of a context after a seq, and the tracked calls among them. */
+const historyAfter = async (scope: LogAccess, key: SessionKey, after: number, fold: SessionFold) => {
+  const entries: ContextEntry[] = [];
+  const calls: TrackedCall[] = [];
+  for await (const item of historyOf(scope, key, fold)) {
+    if (item.seq <= after) break;
+    if ('callId' in item) calls.push(item);
+    else entries.push(item);
   }
-  return entries.reverse();
+  return { entries: joinTracked(entries.reverse(), calls.reverse()), calls };
 };
 
 /**
@@ -53,8 +54,9 @@ export const compactSession = async (
   epoch?: number,
 ): Promise<Compaction | undefined> => {
   const { keepTurns, summarize = summarizeByTurn } = parseInput('the compaction', Options, options);
-  const { compaction: previous, seq: head } = await scope.folds.head(key);
-  const entries = await entriesAfter(scope, key, previous?.to ?? 0, head);
+  const fold = await scope.folds.head(key);
+  const { compaction: previous } = fold;
+  const { entries, calls: tracked } = await historyAfter(scope, key, previous?.to ?? 0, fold);
   const turns = [...new Set(entries.map(({ turn }) => turn))];
   const leaving = new Set(turns.slice(0, -keepTurns));
   const left = entries.filter(({ turn }) => leaving.has(turn));
@@ -63,7 +65,7 @@ export const compactSession = async (
   const { evicted, calls } = evict(left, previous);
   const compaction: Compaction = {
     from: previous?.from ?? left[0]!.seq,
-    to: left.at(-1)!.seq,
+    to: Math.max(left.at(-1)!.seq, tracked.findLast(({ turn }) => leaving.has(turn))?.seq ?? 0),
     summary: (await scope.secrets.redactor()).text(parseInput('the summary', Summary, summary)),
     evicted,
   };

@@ -10,10 +10,11 @@ import type { SessionKey } from '../ports/store.ts';
 import { assembleContext, type Context, defaultContextTokens } from '../session/context/context.ts';
 import { type ContextEntry, estimateTokens } from '../session/context/context-units.ts';
 import { systemText } from '../session/context/system-text.ts';
+import { joinTracked, shownMessages, type TrackedCall } from '../session/context/tracked-calls.ts';
 import { boundAgent } from '../session/decide-commit.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
-import { messagesOf } from './transcript.ts';
+import { historyOf } from './transcript.ts';
 
 export interface ContextOptions {
   readonly at?: Point | undefined;
@@ -67,14 +68,22 @@ export const readContextParts = async (
   const happened = (fold.happened?.since ?? 0) > began.seq ? fold.happened : began.happened;
   const parts = { instructions, began, compaction: fold.compaction, happened };
   const entries: ContextEntry[] = [];
+  const calls: TrackedCall[] = [];
   let earlier = 0;
-  for await (const entry of messagesOf(scope, key, fold, { newest, isContext: true })) {
-    if (entry.seq <= (fold.compaction?.to ?? 0)) break;
-    if (earlier > maxTokens && entry.turn !== entries.at(-1)!.turn) break;
-    entries.push(entry);
-    if (entry.turn !== entries[0]!.turn) earlier += Math.min(estimateTokens(entry.message), maxTokens / 8);
+  let oldest = fold.turn;
+  for await (const item of historyOf(scope, key, fold, newest)) {
+    if (item.seq <= (fold.compaction?.to ?? 0)) break;
+    if (earlier > maxTokens && item.turn !== oldest) break;
+    oldest = item.turn;
+    const isCall = 'callId' in item;
+    if (isCall) calls.push(item);
+    else entries.push(item);
+    if (oldest === fold.turn) continue;
+    const messages = isCall ? shownMessages(item) : [item.message];
+    for (const message of messages) earlier += Math.min(estimateTokens(message), maxTokens / 8);
   }
-  return { entries: entries.reverse(), systemWithin: (spare) => systemText(parts, spare) };
+  const joined = joinTracked(entries.reverse(), calls.reverse());
+  return { entries: joined, systemWithin: (spare) => systemText(parts, spare) };
 };
 
 export const readContext = async (

@@ -7,7 +7,8 @@ import { Point } from '../../schema/point.ts';
 import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
 import { type NewestEvents, readBackward } from '../engine/read-log.ts';
 import type { LogAccess } from '../engine/scope.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { SessionKey, StoredEvent } from '../ports/store.ts';
+import { type TrackedCall, TrackedCalls } from '../session/context/tracked-calls.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { liveWithin } from '../session/live-lineage.ts';
@@ -86,28 +87,63 @@ export async function* messagesBackwards(
 
 /**
  * Like `messagesBackwards`, but starts from a fold. `newest` are the newest events up to that fold, if they have
- * already been read. With `isContext`, a broken-off answer lacks what was added to it after the next model request.
+ * already been read.
  */
 export async function* messagesOf(
   scope: LogAccess,
   key: SessionKey,
-  { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
-  { newest, isContext = false }: { readonly newest?: NewestEvents | undefined; readonly isContext?: boolean } = {},
+  fold: Pick<SessionFold, 'live' | 'seq'>,
+  newest?: NewestEvents,
 ): AsyncGenerator<TranscriptEntry, void, void> {
   const rests = new LateRests();
+  for await (const event of liveEvents(scope, key, fold, newest, isMessage)) {
+    const entry = entryOf(event, rests);
+    if (entry) yield entry;
+  }
+}
+
+/**
+ * What a context is made of: like `messagesOf`, with the tracked calls between the messages. A broken-off answer lacks
+ * what was added to it after the next model request.
+ */
+export async function* historyOf(
+  scope: LogAccess,
+  key: SessionKey,
+  fold: Pick<SessionFold, 'live' | 'seq'>,
+  newest?: NewestEvents,
+): AsyncGenerator<TranscriptEntry | TrackedCall, void, void> {
+  const rests = new LateRests();
+  const calls = new TrackedCalls();
+  const isWanted = (stored: StoredEvent) =>
+    isMessage(stored) || stored.type === 'model.called' || (!stored.run && stored.type.startsWith('tool.'));
+  for await (const event of liveEvents(scope, key, fold, newest, isWanted)) {
+    if (event.type === 'model.called') rests.forget();
+    const item = entryOf(event, rests) ?? calls.take(event);
+    if (item) yield item;
+  }
+}
+
+const isMessage = ({ type }: StoredEvent): boolean => type === 'message.appended' || type === 'message.abandoned';
+
+const entryOf = (event: SessionEvent, rests: LateRests): TranscriptEntry | undefined => {
+  if (event.type === 'message.abandoned') return rests.entryOf(event);
+  if (event.type !== 'message.appended') return undefined;
+  const { seq, turn, at, actor, run, payload } = event;
+  const { message, model } = payload;
+  return { seq, turn, at, actor, ...(run && { run }), ...(model && { model }), message };
+};
+
+/** The wanted events of the live lineage, newest first. */
+async function* liveEvents(
+  scope: LogAccess,
+  key: SessionKey,
+  { live, seq: end }: Pick<SessionFold, 'live' | 'seq'>,
+  newest: NewestEvents | undefined,
+  isWanted: (stored: StoredEvent) => boolean,
+): AsyncGenerator<SessionEvent, void, void> {
   for (const [from, to] of liveWithin(live, 0, end).toReversed()) {
     for await (const stored of readBackward(scope.store, key, { from, to, newest })) {
-      if (stored.type === 'model.called' && isContext) rests.forget();
-      if (stored.type !== 'message.appended' && stored.type !== 'message.abandoned') continue;
-      const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
-      if (event.type === 'message.abandoned') {
-        const broken = rests.entryOf(event);
-        if (broken) yield broken;
-        continue;
-      }
-      const { seq, turn, at, actor, run } = event;
-      const { message, model } = (event as SessionEvent<'message.appended'>).payload;
-      yield { seq, turn, at, actor, ...(run && { run }), ...(model && { model }), message };
+      if (isWanted(stored)) yield newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
     }
   }
 }

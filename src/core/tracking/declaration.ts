@@ -1,4 +1,5 @@
 import { PerdureError } from '../../schema/error.ts';
+import { effectKinds } from '../../schema/message.ts';
 import type { Effects, Reconciled } from '../ports/tool.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
 
@@ -12,10 +13,7 @@ export interface TrackDeclaration<Input = never, Output = never> extends ToolDec
 
 export type TrackDeclarations = Readonly<Record<string, TrackDeclaration | undefined>>;
 
-const effects: readonly unknown[] = ['none', 'idempotent', 'once', undefined] satisfies readonly (
-  | Effects
-  | undefined
-)[];
+const effects: readonly unknown[] = [...effectKinds, undefined];
 
 const invalid = (tool: string, what: string, expected: string): PerdureError =>
   new PerdureError('INVALID_INPUT', `the tool ${tool} has ${what}: expected ${expected}`, { details: { tool } });
@@ -25,7 +23,7 @@ export const checkDeclarations = (declarations: TrackDeclarations): void => {
   for (const [tool, declaration] of Object.entries(declarations)) {
     const given = (declaration ?? {}) as { readonly effects?: unknown; readonly reconcile?: unknown };
     if (!effects.includes(given.effects)) {
-      throw invalid(tool, `effects ${JSON.stringify(given.effects)}`, 'none, idempotent or once');
+      throw invalid(tool, `effects ${JSON.stringify(given.effects)}`, effectKinds.join(', '));
     }
     if (given.reconcile !== undefined && typeof given.reconcile !== 'function') {
       throw invalid(tool, 'a reconcile that is not a function', 'a function that returns { outcome }');
