@@ -44,6 +44,8 @@ const run: ActiveRun = {
   failures: 0,
   overflowed: false,
   repairs: 0,
+  workedAt: 0,
+  windowCorrection: 1,
 };
 
 const message: Message = { id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] };

@@ -6,6 +6,7 @@ import { type Finish, type Model, type ModelAnswer, ModelFailure } from '../port
 import type { Tool } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd } from '../session/runs/call-end.ts';
 import { resultsIn } from '../session/runs/departures.ts';
+import { noUsage } from '../session/runs/run-fold.ts';
 
 type RecordedReply = ModelAnswer | { readonly failure: ModelFailureKind; readonly message: string };
 
@@ -33,15 +34,15 @@ const endOf = (events: readonly SessionEvent[], callId: string): CallEnd => {
 
 type Completed = SessionEvent<'model.completed'>['payload'];
 
-/** The answer or failure of each model request that has one. */
+/** The answer or failure of each model request that has one. A recorded answer uses nothing. */
 const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
   let completed: Completed | undefined;
   return events.flatMap((event): RecordedReply[] => {
     if (event.type === 'model.failed') return [{ failure: event.payload.failure, message: event.payload.message }];
     if (event.type === 'model.completed') completed = event.payload;
     if (event.type !== 'message.appended' || event.payload.message.role !== 'assistant' || !completed) return [];
-    const { finish, usage } = completed;
-    return [{ parts: event.payload.message.content, finish: finish as Finish, usage }];
+    const finish = completed.finish as Finish;
+    return [{ parts: event.payload.message.content, finish, usage: { ...noUsage, usd: 0 } }];
   });
 };
 

@@ -3,7 +3,7 @@ import { eventDefinitions } from '../event.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { Message, toolOutcomes } from '../message.ts';
-import { Limits, Usage, waitReasons } from '../run.ts';
+import { Usage, waitReasons } from '../run.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
 
@@ -237,26 +237,6 @@ export const ApprovalView = z
   })
   .meta({ id: 'Approval' });
 export const ApprovalsView = z.strictObject({ approvals: z.array(ApprovalView) });
-
-export const UsageView = z
-  .strictObject({
-    session: SessionId,
-    agent: z.strictObject({ name: z.string(), version: z.int() }).optional(),
-    spent: z.strictObject({
-      turns: Seq,
-      tokens: Seq,
-      usd: z.number(),
-      unpriced: Seq,
-      activeMs: z.number(),
-    }),
-    limits: Limits,
-  })
-  .meta({ id: 'SessionUsage' });
-export const UsagePageView = z.strictObject({
-  usage: z.array(UsageView),
-  damaged: z.array(SessionId),
-  cursor: z.string().optional(),
-});
 
 export const AgentsView = z.strictObject({
   agents: z.array(

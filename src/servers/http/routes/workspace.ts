@@ -2,13 +2,14 @@ import { z } from 'zod';
 import type { SessionChange } from '../../../core/engine/changes.ts';
 import { clockSkewMs } from '../../../core/ports/changed-since.ts';
 import { PerdureError } from '../../../schema/error.ts';
-import { SessionId } from '../../../schema/ids.ts';
+import { MemberId, SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { CollectionView, RebuiltView } from '../../../schema/views/maintenance.ts';
-import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
+import { AgentsView, ApprovalsView } from '../../../schema/views/session.ts';
+import { UsageReportView, UsageView, usageGroups } from '../../../schema/views/usage.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
-import { nothing, ofApproval, sessionPage, Whole } from './fields.ts';
+import { limitUpTo, nothing, ofApproval, timeText, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -62,12 +63,24 @@ export const workspaceRoutes = [
   defineRoute({
     method: 'GET',
     path: '/v1/usage',
-    name: 'listUsage',
-    verb: 'sessions.usage',
-    summary: 'The usage of all sessions, in the order of their listing',
-    query: sessionPage,
-    answer: UsagePageView,
-    handle: async ({ runtime, query }) => await runtime.sessions.usage(query),
+    name: 'reportUsage',
+    verb: 'runtime.usage',
+    summary: 'What models used, by run, session, agent, model, member, workspace, day or month, with the total',
+    about:
+      'Each model call counts once in the total. Days and months are those of UTC. A key reads the usage of its own workspace only.',
+    query: {
+      by: z.enum(usageGroups).optional(),
+      since: timeText('Not before'),
+      until: timeText('Not after'),
+      session: SessionId.optional(),
+      agent: Text.max(100).optional(),
+      model: Text.max(200).optional(),
+      member: MemberId.optional(),
+      limit: limitUpTo(1000).optional(),
+      cursor: z.string().max(300).optional(),
+    },
+    answer: UsageReportView,
+    handle: async ({ runtime, query }) => await runtime.usage(query),
   }),
   defineSessionRoute({
     method: 'GET',
