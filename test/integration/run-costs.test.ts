@@ -38,8 +38,8 @@ const start = async (agent: Partial<AgentDefinition> & { model: Model }): Promis
   return setup;
 };
 
-const eventsOf = async <T extends SessionEvent['type']>({ session }: RunsSetup, type: T) =>
-  (await Array.fromAsync(session.events())).filter((event): event is SessionEvent<T> => event.type === type);
+const callsOf = async ({ session }: RunsSetup): Promise<readonly SessionEvent<'model.called'>[]> =>
+  (await Array.fromAsync(session.events())).filter((event) => event.type === 'model.called');
 
 const outputOf = (requests: readonly ModelRequest[]) => requests.map(({ settings }) => settings.maxOutputTokens);
 
@@ -48,7 +48,7 @@ test('[COST9] a budget of 500 tokens starts a run, and asks for no longer an ans
   const setup = await start({ model });
   await setup.session.limit({ tokens: 500 });
   expect(await (await setup.session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
-  const [called] = await eventsOf(setup, 'model.called');
+  const [called] = await callsOf(setup);
   expect(outputOf(requests)).toEqual([500 - called!.payload.requestTokens]);
   expect(called!.payload).toMatchObject({ reservedTokens: 500, settings: { maxOutputTokens: outputOf(requests)[0] } });
 });
@@ -59,7 +59,7 @@ test('[COST9] a budget in USD shortens the answer too, and without a budget the 
   await (await setup.session.send('Go')).result();
   await setup.session.limit({ usd: 0.006 });
   expect(await (await setup.session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
-  const [, called] = await eventsOf(setup, 'model.called');
+  const [, called] = await callsOf(setup);
   const left = 0.006 - 0.00009 - (called!.payload.requestTokens * price.input) / 1e6;
   expect(outputOf(requests)).toEqual([16_384, Math.floor((left * 1e6) / price.output)]);
 });
@@ -129,10 +129,10 @@ test('[COST7] the schemas of tools and of the output count for the reservation',
   const { model, requests } = modelOf(() => ({ parts: [{ type: 'text', text: '{"a":"b"}' }] }));
   const plain = await start({ model });
   await (await plain.session.send('Go')).result();
-  const [bare] = await eventsOf(plain, 'model.called');
+  const [bare] = await callsOf(plain);
   const withTools = await start({ model, tools: many, output: z.object({ a: z.string() }) });
   await (await withTools.session.send('Go')).result();
-  const [full] = await eventsOf(withTools, 'model.called');
+  const [full] = await callsOf(withTools);
   const { tools, output } = requests[1]!;
   const sent = [...tools, output].reduce((sum, each) => sum + Math.ceil(JSON.stringify(each).length / 4), 0);
   expect(sent).toBeGreaterThan(1000);
@@ -165,7 +165,7 @@ test('[COST8] the estimate is corrected by the tokens that the provider reports'
   }));
   const setup = await start({ model, tools: [step] });
   await (await setup.session.send('Go')).result();
-  const calls = await eventsOf(setup, 'model.called');
+  const calls = await callsOf(setup);
   const errors = calls.map(({ payload }, index) => payload.requestTokens / tokensOf(requests[index]!));
   expect(errors[0]).toBeLessThan(0.7);
   expect(errors.at(-1)).toBeGreaterThan(0.8);
@@ -173,6 +173,6 @@ test('[COST8] the estimate is corrected by the tokens that the provider reports'
   const raw = calls.at(-1)!.payload;
   expect(raw.estimatedTokens! / tokensOf(requests.at(-1)!)).toBeLessThan(0.7);
   await (await setup.session.send('And on')).result();
-  const next = (await eventsOf(setup, 'model.called'))[6]!.payload;
+  const next = (await callsOf(setup))[6]!.payload;
   expect(next.requestTokens).toBeGreaterThan(next.estimatedTokens! * 1.3);
 });
