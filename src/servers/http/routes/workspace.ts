@@ -69,13 +69,16 @@ export const workspaceRoutes = [
     about:
       'Each model call counts once in the total. Days and months are those of UTC. A key reads the usage of its own workspace only.',
     query: {
-      by: z.enum(usageGroups).optional(),
+      by: z
+        .enum(usageGroups)
+        .meta({ description: 'What the calls of a row share, by default the session.' })
+        .optional(),
       since: timeText('Not before'),
       until: timeText('Not after'),
-      session: SessionId.optional(),
-      agent: Text.max(100).optional(),
-      model: Text.max(200).optional(),
-      member: MemberId.optional(),
+      session: SessionId.meta({ description: 'Only calls of this session itself.' }).optional(),
+      agent: Text.max(100).meta({ description: 'Only calls of the agent with this name.' }).optional(),
+      model: Text.max(200).meta({ description: 'Only calls to this model.' }).optional(),
+      member: MemberId.meta({ description: 'Only calls of runs that this member requested.' }).optional(),
       limit: limitUpTo(1000).optional(),
       cursor: z.string().max(300).optional(),
     },
