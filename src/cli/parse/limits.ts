@@ -1,5 +1,4 @@
 import type { Limits } from '../../schema/run.ts';
-import { count } from '../render/quantity.ts';
 import { text, type Values } from './command.ts';
 import { parseCount } from './point.ts';
 import { wrongCall } from './wrong-call.ts';
@@ -37,11 +36,3 @@ export const parseLimits = (options: Values<typeof limitOptions>): Limits | unde
   const limits = Object.entries(given).filter(([, value]) => value !== undefined);
   return limits.length > 0 ? (Object.fromEntries(limits) as Limits) : undefined;
 };
-
-export const limitsText = ({ tokens, usd, turns }: Limits, active: string | undefined): string =>
-  [
-    ...(tokens === undefined ? [] : [count(tokens, 'token')]),
-    ...(usd === undefined ? [] : [`${usd} USD`]),
-    ...(turns === undefined ? [] : [count(turns, 'turn')]),
-    ...(active === undefined ? [] : [`${active} at work`]),
-  ].join(', ');

@@ -2,8 +2,17 @@ import { z } from 'zod';
 import { SessionId } from '../../../schema/ids.ts';
 import { Limits } from '../../../schema/run.ts';
 import { defineCommand } from '../../parse/command.ts';
-import { limitOptions, limitsText, parseLimits } from '../../parse/limits.ts';
+import { limitOptions, parseLimits } from '../../parse/limits.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
+import { count } from '../../render/quantity.ts';
+
+const limitsText = ({ tokens, usd, turns }: Limits, active: string | undefined): string =>
+  [
+    ...(tokens === undefined ? [] : [count(tokens, 'token')]),
+    ...(usd === undefined ? [] : [`${usd} USD`]),
+    ...(turns === undefined ? [] : [count(turns, 'turn')]),
+    ...(active === undefined ? [] : [`${active} at work`]),
+  ].join(', ');
 
 export const limit = defineCommand({
   name: 'limit',
