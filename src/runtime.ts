@@ -11,6 +11,7 @@ import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
 import { systemTimekeeper } from './core/ports/timekeeper.ts';
 import type { WorkerOptions } from './core/runs/worker-options.ts';
+import type { UsageQuery } from './core/runs/workspace-usage.ts';
 import type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
 import { type Agent, agentRegistry } from './core/session/agent.ts';
 import { masterKeySource } from './core/vault/master-key.ts';
@@ -21,6 +22,7 @@ import type { ModelsConfig } from './models/models-config.ts';
 import { PerdureError } from './schema/error.ts';
 import type { SessionEvent } from './schema/event.ts';
 import { fieldProblem } from './schema/field-problem.ts';
+import type { UsageReport } from './schema/views/usage.ts';
 import { parseStore, type StoreAddress, sqliteFileIn } from './stores/parse-store.ts';
 
 export interface RuntimeOptions {
@@ -94,6 +96,11 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
    * `session`, it serves one session of the workspace `local`.
    */
   worker(options?: WorkerOptions): Worker;
+  /**
+   * The usage of the workspace `local`. By workspace, it is the usage of all workspaces, which no scoped runtime can
+   * read.
+   */
+  usage(query?: UsageQuery): Promise<UsageReport>;
   /** Creates the file with the master key. Fails with CONFLICT if a key exists already. */
   makeMasterKey(): Promise<{ readonly file: string }>;
   /**
@@ -291,6 +298,7 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     as: identities.as,
     data: place.data,
     worker: (wanted) => (wanted?.session === undefined ? identities : local).worker(wanted),
+    usage: (query) => (query?.by === 'workspace' ? identities.usageOfWorkspaces(query) : local.usage(query)),
     authenticate: identities.authenticate,
     makeMasterKey: identities.makeMasterKey,
     rotateMasterKey: identities.rotateMasterKey,

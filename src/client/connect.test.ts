@@ -139,6 +139,9 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await record('reopen', session.reopen());
   await record('approvals', runtime.approvals.list());
   await record('agents', runtime.agents.list());
+  await record('all usage', runtime.usage({ by: 'month', until: 9e12 }));
+  await record('usage by agent', runtime.usage({ by: 'agent', session: session.id }));
+  await record('a wrong grouping', failureOf(runtime.usage({ by: 'week' as never })));
   await record('gc', runtime.gc({ dryRun: true, graceMs: 0 }));
   await record('no such session', failureOf(sessions.get('ses_01jd3v8m9k5x7q2w4e6r8t0y1a')));
   await record('no session at all', failureOf(sessions.get('nonsense')));
@@ -167,7 +170,7 @@ test('[CLIENT2] a client of a server can list, export and import sessions and ma
   const first = await client.sessions.list({ limit: 1, status: 'open' });
   const next = await client.sessions.list({ limit: 1, cursor: first.cursor });
   expect([...first.sessions, ...next.sessions].map(({ id }) => id)).toEqual([one.id, two.id]);
-  expect((await client.sessions.usage({ limit: 2 })).usage.map(({ session }) => session)).toEqual([one.id, two.id]);
+  expect(await client.usage({ since: new Date(0), limit: 2 })).toMatchObject({ by: 'session', total: { calls: 0 } });
   const elsewhere = connect({ url: server.url, key: foreignKeys.admin });
   expect((await elsewhere.sessions.import(client.sessions.export([one.id, two.id]))).sessions).toHaveLength(2);
   expect((await elsewhere.sessions.import(one.export())).sessions).toEqual([{ session: one.id, added: 0 }]);

@@ -4,6 +4,7 @@ import type { WorkerInfo } from '../core/runs/list-workers.ts';
 import type { AgentInfo } from '../core/runtime/agents.ts';
 import type { ScopedRuntime } from '../core/runtime/scoped-runtime.ts';
 import { dataOf } from './events.ts';
+import { filterQuery } from './filters.ts';
 import { follow } from './follow.ts';
 import { localOnly } from './local-only.ts';
 import { approvalsAfar, auditAfar, keysAfar, membersAfar, vaultAfar, webhooksAfar } from './registry.ts';
@@ -21,6 +22,7 @@ type Verbs = Pick<
   | 'gc'
   | 'changes'
   | 'workers'
+  | 'usage'
   | 'worker'
   | 'dispatcher'
 >;
@@ -57,6 +59,7 @@ export const connect = (options: ConnectOptions): Client => {
       transport.json('/v1/gc', { method: 'POST', body: { dryRun, graceMs }, idempotencyKey: freshKey() }),
     changes: (asked = {}) => abortableGenerator(asked.signal, (signal) => changesAfar(transport, asked, signal)),
     workers: async () => (await transport.json<{ workers: readonly WorkerInfo[] }>('/v1/workers')).workers,
+    usage: (query) => transport.json('/v1/usage', { query: filterQuery(query) }),
     worker: () => {
       throw localOnly('worker', 'a worker runs where the store is: start `perdure worker` there');
     },

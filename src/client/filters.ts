@@ -1,3 +1,4 @@
+import type { UsageQuery } from '../core/runs/workspace-usage.ts';
 import type { CallFilter, CommitFilter } from '../core/state/record-filter.ts';
 import type { Query } from './address.ts';
 
@@ -5,7 +6,13 @@ const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
 
 /** Converts a filter to query parameters. */
-export const filterQuery = ({ turns, last, since, until, ...filter }: CommitFilter & CallFilter = {}): Query => ({
+export const filterQuery = ({
+  turns,
+  last,
+  since,
+  until,
+  ...filter
+}: CommitFilter & CallFilter & UsageQuery = {}): Query => ({
   ...filter,
   since: time(since),
   until: time(until),

@@ -48,7 +48,6 @@ export const sessionsAfar = (transport: Transport): ClientSessions => ({
     return sessionAfar(transport, session) as ClientSessionOf<A>;
   },
   list: (query) => transport.json('/v1/sessions', { query: { ...query } }),
-  usage: (query) => transport.json('/v1/usage', { query: { ...query } }),
   export: (ids) => transport.chunks('/v1/export', { query: { session: ids } }),
   import: (bundle, { signal } = {}) => transport.json('/v1/import', { method: 'POST', content: bundle, signal }),
   commits: async (filter) => {

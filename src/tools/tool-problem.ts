@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ApprovalRule } from '../core/ports/tool.ts';
+import { repeatPolicies } from '../core/ports/tool.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import { memberRoles } from '../schema/member-roles.ts';
 import { isSecretName } from '../schema/secret-name.ts';
@@ -44,7 +45,7 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
     wanted: 'none, idempotent or once',
   },
   repeat: {
-    check: ifAny((value) => ['ask', 'deny', 'allow'].includes(value as string)),
+    check: ifAny((value) => repeatPolicies.some((policy) => policy === value)),
     wanted: 'ask, deny or allow',
   },
   confined: { check: ifAny(isBoolean), wanted: 'true or false' },

@@ -110,7 +110,7 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
     await ask('refund A');
     const { run } = await session.retry({ turn: 1, again: true });
     await run!.result();
-    await session.deny((await approvalOf(runtime, session)).id, 'once is enough');
+    await session.deny((await approvalOf(runtime, session)).id, { comment: 'once is enough' });
     await run!.waitForEnd();
     expect(refunds).toEqual(['A']);
     expect(JSON.stringify(await session.transcript())).toContain('once is enough');
@@ -330,25 +330,25 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
       },
     };
     const about = { refund: { effects: 'once' as const } };
-    await session.track(tools, about).refund({ order: 'A' });
-    await session.track(tools, about).refund({ order: 'A' });
+    await (await session.track(tools, about)).refund({ order: 'A' });
+    await (await session.track(tools, about)).refund({ order: 'A' });
     await expect(session.retry({ turn: 1 })).rejects.toMatchObject({ code: 'EFFECTS_HAPPENED' });
     const { happened } = await session.retry({ turn: 1, again: true });
     expect(happened.calls).toMatchObject([refunded, refunded]);
     expect((await session.context()).system).toContain('What already happened');
-    const { length } = await typesOf(session);
+    const typesBefore = await typesOf(session);
     for (const repeat of [undefined, 'ask', 'deny'] as const) {
       await expect(
-        session.track(tools, { refund: { effects: 'once', repeat } as never }).refund({ order: 'A' }),
+        (await session.track(tools, { refund: { effects: 'once', repeat } as never })).refund({ order: 'A' }),
       ).rejects.toMatchObject({
         code: 'CALL_REPEATED',
         details: { earlier: { session: session.id, outcome: 'ok' } },
       });
     }
-    expect(await typesOf(session)).toHaveLength(length);
+    expect(await typesOf(session)).toEqual([...typesBefore, 'session.tracked']);
     expect(refunds).toEqual(['A', 'A']);
-    await session.track(tools, { refund: { effects: 'once', repeat: 'allow' } }).refund({ order: 'A' });
-    await session.track(tools, about).refund({ order: 'B' });
+    await (await session.track(tools, { refund: { effects: 'once', repeat: 'allow' } })).refund({ order: 'A' });
+    await (await session.track(tools, about)).refund({ order: 'B' });
     expect(refunds).toEqual(['A', 'A', 'A', 'B']);
   });
 
@@ -357,7 +357,7 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
     runtimes.push(runtime);
     const session = await runtime.sessions.open();
     await session.append({ role: 'user', content: 'go' });
-    const { pay } = session.track(
+    const { pay } = await session.track(
       { pay: async (_: { n: number; note: string }) => 'paid' },
       { pay: { effects: 'once' } },
     );

@@ -58,16 +58,16 @@ const answered = async ({ session }: RunsSetup): Promise<void> => {
 
 test('[BUDGET2] at its token limit a run waits, once, until the limit allows the next call', async () => {
   const setup = await start();
-  await setup.session.limit({ tokens: 500 });
+  await setup.session.limit({ tokens: 200 });
   const run = await setup.session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
-  await setup.session.limit({ tokens: 600 });
+  await setup.session.limit({ tokens: 256 });
   await expect.poll(async () => (await waitsOf(setup)).length).toBe(2);
   await setup.session.limit({ tokens: 10_000 });
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(await waitsOf(setup)).toEqual([
-    expect.stringMatching(/^the session's budget of 500 tokens has no room .* \d+ used, and the answer may need \d+$/),
-    expect.stringMatching(/^the session's budget of 600 tokens has no room/),
+    expect.stringMatching(/^the session's budget of 200 tokens has no room/),
+    expect.stringMatching(/^the session's budget of 256 tokens has no room/),
   ]);
 });
 
@@ -83,7 +83,7 @@ test('[BUDGET3] usage that a provider reported before its answer broke off is ch
     },
   };
   const setup = await start(price, breaking);
-  await setup.session.limit({ tokens: 3000 });
+  await setup.session.limit({ tokens: 2400 });
   const run = await setup.session.send('Go');
   expect(await run.result()).toMatchObject({
     status: 'waiting',
@@ -98,19 +98,21 @@ test('[BUDGET1] a limit of turns blocks the next turn only', async () => {
   await answered(setup);
   const second = await setup.session.send('And again');
   expect(await second.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
-  expect(await waitsOf(setup)).toEqual(["the session's budget of 1 turns is used up"]);
+  expect(await waitsOf(setup)).toEqual([
+    "the session's budget of 1 turns is used up: 1 turns used; raise it with session.limit({ turns }) or `perdure limit SESSION --turns`",
+  ]);
   await setup.session.limit({ turns: 2 });
   expect(await second.waitForEnd()).toMatchObject({ status: 'succeeded' });
 });
 
-test('[BUDGET1] USD are reserved before a call, for the longest answer it may get', async () => {
+test('[BUDGET1] USD are reserved before a call, for the request and the answer', async () => {
   const setup = await start();
-  const longest = (1000 * price.output) / 1e6;
-  await setup.session.limit({ usd: longest });
+  const shortest = (256 * price.output) / 1e6;
+  await setup.session.limit({ usd: shortest });
   const run = await setup.session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
   expect(await setup.types()).not.toContain('model.called');
-  await setup.session.limit({ usd: longest * 1.5 });
+  await setup.session.limit({ usd: (1000 * price.output * 1.5) / 1e6 });
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', usage: { usd: usd * 2 } });
 });
 
@@ -130,7 +132,9 @@ test('[BUDGET1] a limit of active time counts work, not waiting', async () => {
   await setup.session.limit({ activeMs: 1000 });
   const run = await setup.session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'budget' });
-  expect(await waitsOf(setup)).toEqual(["the session's budget of 1000 ms of active time is used up"]);
+  expect(await waitsOf(setup)).toEqual([
+    "the session's budget of 1000 ms of active time is used up: 1000 ms of active time used; raise it with session.limit({ activeMs }) or `perdure limit SESSION --active`",
+  ]);
   nowMs += 60_000;
   await setup.session.limit({ activeMs: 1500 });
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
@@ -138,8 +142,8 @@ test('[BUDGET1] a limit of active time counts work, not waiting', async () => {
 
 test.each([
   ['turns', { turns: 1 }],
-  ['tokens', { tokens: 3000 }],
-  ['USD', { usd: 0.013 }],
+  ['tokens', { tokens: 2500 }],
+  ['USD', { usd: 0.006 }],
   ['active time', { activeMs: 1000 }],
 ])('[BUDGET3] spent budget stays spent after a rewind: %s', async (_, limits) => {
   const setup = await start();

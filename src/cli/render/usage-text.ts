@@ -1,5 +1,5 @@
 import type { SessionUsage } from '../../core/runs/usage.ts';
-import type { Limits, Spent } from '../../schema/run.ts';
+import type { Limits } from '../../schema/run.ts';
 import { duration } from './quantity.ts';
 
 const whole = new Intl.NumberFormat('en-US');
@@ -46,17 +46,3 @@ export const usageLine = (usage: SessionUsage): string | undefined => {
   if (shown.length === 0) return undefined;
   return `used ${shown.map((measure) => `${usedText(usage, measure)}${units[measure]}`).join(', ')}`;
 };
-
-const nothing: Spent = { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 };
-
-export const totalSpent = (usage: readonly SessionUsage[]): Spent =>
-  usage.reduce(
-    (total, { spent }) => ({
-      turns: total.turns + spent.turns,
-      tokens: total.tokens + spent.tokens,
-      usd: total.usd + spent.usd,
-      unpriced: total.unpriced + spent.unpriced,
-      activeMs: total.activeMs + spent.activeMs,
-    }),
-    nothing,
-  );

@@ -1,5 +1,4 @@
 import type { RunId, SessionId } from '../../schema/ids.ts';
-import type { EventRanges } from './store.ts';
 
 /**
  * The usage that one event of a session's log records: that of a model call, or that of an ended subagent. The
@@ -40,8 +39,10 @@ export const isNewestFirst: Readonly<Record<ChargeGroup, boolean>> = {
 
 /** Filters charges. An absent field does not filter. */
 export interface ChargeQuery {
-  /** Only within these events, including inherited ones. */
-  readonly within?: EventRanges | undefined;
+  /** Only within these ranges of a session's events, including inherited ones. */
+  readonly within?:
+    | { readonly session: SessionId; readonly ranges: readonly (readonly [from: number, to: number])[] }
+    | undefined;
   readonly session?: SessionId | undefined;
   readonly agent?: string | undefined;
   readonly model?: string | undefined;

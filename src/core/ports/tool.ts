@@ -15,7 +15,8 @@ export type Effects = LoggedEffects;
  * What happens to a `once` call that repeats an earlier one outside the session's live lineage: a person is asked, the
  * call is refused, or it runs.
  */
-export type RepeatPolicy = 'ask' | 'deny' | 'allow';
+export const repeatPolicies = ['ask', 'deny', 'allow'] as const;
+export type RepeatPolicy = (typeof repeatPolicies)[number];
 
 export interface ToolContext {
   /** The tenant that the session belongs to. */

@@ -1,4 +1,5 @@
 import type { WorkspaceId } from '../../schema/ids.ts';
+import type { UsageReport } from '../../schema/views/usage.ts';
 import { auditOf } from '../access/audit.ts';
 import { type Authenticated, authenticator } from '../access/authenticate.ts';
 import { isAudited, refusalOf } from '../access/guard.ts';
@@ -13,6 +14,7 @@ import { collectGarbage } from '../maintenance/gc.ts';
 import { approvalsOf } from '../runs/approvals.ts';
 import { listWorkers } from '../runs/list-workers.ts';
 import type { WorkerOptions } from '../runs/worker-options.ts';
+import { reportUsage, reportWorkspaces, type UsageQuery } from '../runs/workspace-usage.ts';
 import type { Vaults } from '../vault/vaults.ts';
 import { WebhookDispatcher } from '../webhooks/dispatcher.ts';
 import { defaultPostRules, type PostRules } from '../webhooks/post.ts';
@@ -37,6 +39,8 @@ export interface Identities {
   as(identity: Identity): ScopedRuntime;
   /** Creates a worker for all workspaces. */
   worker(options?: WorkerOptions): Worker;
+  /** The usage of all workspaces, by workspace. */
+  usageOfWorkspaces(query: UsageQuery): Promise<UsageReport>;
   readonly workspaces: Workspaces;
   authenticate(token: string): Promise<Authenticated | undefined>;
   makeMasterKey: Vaults['makeMasterKey'];
@@ -96,6 +100,7 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
     gc: (gcOptions) => collectGarbage({ ...scope, store }, gcOptions),
     changes: (changesOptions) => readChanges(scope, changesOptions),
     workers: () => listWorkers(scope),
+    usage: (query) => reportUsage(scope, query),
     worker: (workerOptions) => workerFor({ workspace: scope.workspace, scopeOf: () => scope }, workerOptions),
     dispatcher: (dispatcherOptions) => new WebhookDispatcher(webhookScope(scope), atWork, dispatcherOptions),
   });
@@ -115,6 +120,16 @@ export const identitiesOn = (options: IdentityOptions): Identities => {
       };
     },
     worker: (workerOptions) => workerFor({ scopeOf: workerScope }, workerOptions),
+    usageOfWorkspaces: (query) =>
+      calls.count(
+        workspaces.list().then((all) =>
+          reportWorkspaces(
+            { store },
+            all.map(({ id }) => id),
+            query,
+          ),
+        ),
+      ),
     workspaces: {
       add: (id) => calls.count(program().audited('workspaces.add', id, () => workspaces.add(id))),
       list: () => calls.count(workspaces.list()),

@@ -63,7 +63,6 @@ export const permissions = {
     /** `get` needs no area, because each verb of the handle needs its own. */
     get: { role: 'viewer' },
     list: read,
-    usage: take('viewer', 'usage'),
     export: takeAway,
     import: maintain,
     commits: read,
@@ -163,6 +162,7 @@ export const permissions = {
     gc: maintain,
     changes: follow,
     workers: maintain,
+    usage: take('viewer', 'usage'),
     worker: direct('member', 'maintenance'),
     dispatcher: direct('member', 'maintenance'),
   },

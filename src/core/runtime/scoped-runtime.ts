@@ -1,4 +1,5 @@
 import type { Json } from '../../schema/json.ts';
+import type { UsageReport } from '../../schema/views/usage.ts';
 import type { Audit } from '../access/audit.ts';
 import type { OnceRequest } from '../access/idempotent-requests.ts';
 import type { Keys } from '../access/keys.ts';
@@ -8,6 +9,7 @@ import type { Collected, GcOptions } from '../maintenance/gc.ts';
 import type { Approvals } from '../runs/approvals.ts';
 import type { WorkerInfo } from '../runs/list-workers.ts';
 import type { WorkerOptions } from '../runs/worker-options.ts';
+import type { UsageQuery } from '../runs/workspace-usage.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Dispatcher, DispatcherOptions } from '../webhooks/dispatcher.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -35,6 +37,11 @@ export interface RuntimeVerbs {
   check(verb: string): Promise<void>;
   /** The workers that serve the workspace, with the sessions that each worker holds. */
   workers(): Promise<readonly WorkerInfo[]>;
+  /**
+   * The model usage of the workspace by run, session, agent, model, member, workspace, day or month. A total counts each
+   * model call once.
+   */
+  usage(query?: UsageQuery): Promise<UsageReport>;
   /** Creates a worker, which executes runs in this process. */
   worker(options?: WorkerOptions): Worker;
   /** Creates a dispatcher, which sends to the webhooks of the workspace from this process. */

@@ -11,7 +11,6 @@ import { writeBundle } from '../bundles/write-bundle.ts';
 import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { CallRecord, Imported, ListQuery } from '../ports/store.ts';
-import { type SessionUsage, usageUnlessDamaged } from '../runs/usage.ts';
 import type { Agent } from '../session/agent.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { type OpenOptions, openSession } from '../sessions/open-session.ts';
@@ -41,13 +40,6 @@ export interface SessionPage {
   readonly cursor?: string;
 }
 
-export interface UsagePage {
-  readonly usage: readonly SessionUsage[];
-  /** Sessions whose log cannot be read. Their usage is missing from the totals. */
-  readonly damaged: readonly SessionId[];
-  readonly cursor?: string;
-}
-
 export interface Sessions {
   /** Opens a new session, with or without an agent and initial files. */
   open<A extends Agent = Agent>(options?: OpenOptions<A>): Promise<SessionOf<A>>;
@@ -58,8 +50,6 @@ export interface Sessions {
   get<A extends Agent = Agent>(id: string): Promise<SessionOf<A>>;
   /** The sessions of the workspace, newest change first, or by id. */
   list(options?: ListOptions): Promise<SessionPage>;
-  /** The usage of sessions, in the order of `list`. */
-  usage(options?: ListOptions): Promise<UsagePage>;
   /** Exports these sessions and the lineage they need, as one portable file. */
   export(ids: readonly string[]): AsyncIterable<Uint8Array>;
   /** Imports the sessions of an exported file, either all or none. Importing the same file twice changes nothing. */
@@ -107,12 +97,6 @@ export const sessionsOf = (scope: Scope): Sessions => ({
     return sessionHandle(scope, key.session) as SessionOf<A>;
   },
   list: (options) => listSessions(scope, options),
-  usage: async (options) => {
-    const { sessions, ...page } = await listSessions(scope, options);
-    const found = await Promise.all(sessions.map(({ id }) => usageUnlessDamaged(scope, keyOf(scope, id))));
-    const usage = found.filter((each) => typeof each !== 'string');
-    return { ...page, usage, damaged: found.filter((each) => typeof each === 'string') };
-  },
   export: (ids) => writeBundle(scope, parseInput('the session ids', listOf(SessionId, { min: 1 }), ids)),
   import: (bundle, options) => importBundle(scope, bundle, options),
   commits: (filter) => findCommits(scope, undefined, filter),

@@ -48,6 +48,8 @@ const run: ActiveRun = {
   overflowed: false,
   trials: noTrials,
   repairs: 0,
+  workedAt: 0,
+  windowCorrection: 1,
 };
 
 const message: Message = { id: newId('msg'), role: 'user', content: [{ type: 'text', text: 'hi' }] };

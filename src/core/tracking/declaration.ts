@@ -1,12 +1,10 @@
 import { PerdureError } from '../../schema/error.ts';
 import { effectKinds } from '../../schema/message.ts';
-import type { Effects, Reconciled } from '../ports/tool.ts';
+import { type Reconciled, repeatPolicies } from '../ports/tool.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
 
 /** Declares what a tracked tool changes, and what to do with a call that was in flight when its process died. */
 export interface TrackDeclaration<Input = never, Output = never> extends ToolDeclaration<Input, Output> {
-  /** What running a call twice would do. By default `once`: it can do harm. */
-  readonly effects?: Effects;
   /** Finds out whether a `once` call took effect, after a crash. Without it, the outcome is reported as unknown. */
   readonly reconcile?: (input: Input, call: { readonly callId: string }) => Reconciled | Promise<Reconciled>;
 }
@@ -14,6 +12,7 @@ export interface TrackDeclaration<Input = never, Output = never> extends ToolDec
 export type TrackDeclarations = Readonly<Record<string, TrackDeclaration | undefined>>;
 
 const effects: readonly unknown[] = [...effectKinds, undefined];
+const policies: readonly unknown[] = [...repeatPolicies, undefined];
 
 const invalid = (tool: string, what: string, expected: string): PerdureError =>
   new PerdureError('INVALID_INPUT', `the tool ${tool} has ${what}: expected ${expected}`, { details: { tool } });
@@ -21,9 +20,12 @@ const invalid = (tool: string, what: string, expected: string): PerdureError =>
 /** Rejects declarations that would make a call less safe than its author believes. */
 export const checkDeclarations = (declarations: TrackDeclarations): void => {
   for (const [tool, declaration] of Object.entries(declarations)) {
-    const given = (declaration ?? {}) as { readonly effects?: unknown; readonly reconcile?: unknown };
+    const given = (declaration ?? {}) as { readonly [Field in 'effects' | 'repeat' | 'reconcile']?: unknown };
     if (!effects.includes(given.effects)) {
       throw invalid(tool, `effects ${JSON.stringify(given.effects)}`, effectKinds.join(', '));
+    }
+    if (!policies.includes(given.repeat)) {
+      throw invalid(tool, `repeat ${JSON.stringify(given.repeat)}`, repeatPolicies.join(', '));
     }
     if (given.reconcile !== undefined && typeof given.reconcile !== 'function') {
       throw invalid(tool, 'a reconcile that is not a function', 'a function that returns { outcome }');

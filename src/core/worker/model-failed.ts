@@ -83,6 +83,7 @@ export const modelFailed = async (
       retryAfterMs,
       next: plan.do === 'ask-next' ? plan.model : undefined,
       usage,
+      requestedBy: run.requestedBy,
     },
     ...common,
   };

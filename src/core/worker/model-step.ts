@@ -9,12 +9,14 @@ import { compactSession } from '../context/compact.ts';
 import { ShownText } from '../engine/previews.ts';
 import type { Finish, Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/model.ts';
 import type { Context } from '../session/context/context.ts';
+import { schemaTokens } from '../session/context/schema-tokens.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { Call } from '../session/events/call-events.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
 import { redactAs } from '../session/redaction/redact-draft.ts';
-import { budgetProblem, type Reserve } from '../session/runs/budget.ts';
+import { fitBudget, type PlannedRequest } from '../session/runs/budget.ts';
+import { correctionFor } from '../session/runs/token-calibration.ts';
 import { AnswerProgress } from './answer-progress.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
@@ -28,11 +30,8 @@ export const defaultOutputTokens = 16_384;
 const compactAt = 0.8;
 const keptTurns = 4;
 
-/** The settings of a request. Always includes a limit for the answer, so that the reserved budget covers it. */
-const settingsOf = ({ agent: { settings } }: RunContext) => ({
-  ...settings,
-  maxOutputTokens: settings.maxOutputTokens ?? defaultOutputTokens,
-});
+/** The longest answer that the agent wants. Always limited, so that the reserved budget covers it. */
+const wantedOutput = ({ agent: { settings } }: RunContext): number => settings.maxOutputTokens ?? defaultOutputTokens;
 
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
@@ -64,8 +63,9 @@ const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number):
 };
 
 /** Returns the context, after compacting older turns that are too long or no longer fit. */
-const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Promise<Context> => {
-  const room = model.contextTokens - settingsOf(run).maxOutputTokens;
+const contextFor = async (run: RunContext, model: Model, fold: SessionFold, schemas: number): Promise<Context> => {
+  const correction = fold.calibration?.model === model.name ? fold.run!.windowCorrection : 1;
+  const room = Math.floor((model.contextTokens - wantedOutput(run)) / correction) - schemas;
   const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run), model: model.name };
   const whole = await run.conversation.context(fold, request);
   const isLong = whole.tokens > room * compactAt && whole.turns > keptTurns;
@@ -75,19 +75,24 @@ const contextFor = async (run: RunContext, model: Model, fold: SessionFold): Pro
   return run.conversation.context(await run.scope.folds.head(run.writer.key), request);
 };
 
-const called = (run: RunContext, model: Model, fold: SessionFold, context: Context): EventDraft<'model.called'> => {
-  const settings = settingsOf(run);
+const called = (
+  run: RunContext,
+  { model, requestTokens, outputTokens }: PlannedRequest,
+  { fold, context, estimatedTokens }: { fold: SessionFold; context: Context; estimatedTokens: number },
+): EventDraft<'model.called'> => {
+  const settings = { ...run.agent.settings, maxOutputTokens: outputTokens };
   return {
     type: 'model.called',
     payload: {
-      model: model.name,
+      model,
       attempt: fold.run!.failures + 1,
       message: newId('msg', run.scope.clock.now()),
       settings: asJson(settings),
       tools: [...run.tools.keys()],
       instructionsHash: hash('sha256', context.system, 'hex'),
-      requestTokens: context.tokens,
-      reservedTokens: context.tokens + settings.maxOutputTokens,
+      requestTokens,
+      reservedTokens: requestTokens + outputTokens,
+      estimatedTokens,
     },
     actor: agentActor(run),
     turn: 'current',
@@ -95,22 +100,13 @@ const called = (run: RunContext, model: Model, fold: SessionFold, context: Conte
   };
 };
 
-/**
- * Returns the budget to reserve for a request. Assumes that nothing of the request is cached, and that the answer has
- * the maximum length.
- */
-const reserveFor = ({ name, price }: Model, { tokens }: Context, outputTokens: number): Reserve => ({
-  model: name,
-  tokens: tokens + outputTokens,
-  usd: price ? (tokens * Math.max(price.input, price.cacheWrite ?? 0) + outputTokens * price.output) / 1e6 : undefined,
-});
-
 /** Records that the run waits for its budget, unless the budget was raised meanwhile and is now enough. */
-const waitForBudget = async (run: RunContext, reserve: Reserve): Promise<Asked> => {
+const waitForBudget = async (run: RunContext, request: PlannedRequest): Promise<Asked> => {
   const written = await run.writer.decide((fold) => {
-    const reason = budgetProblem(fold, reserve, run.scope.clock.now());
+    const fit = fitBudget(fold, request, run.scope.clock.now());
     const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
-    return reason === undefined ? undefined : [{ type: 'run.waiting', payload: { for: 'budget', reason }, ...common }];
+    if (!('problem' in fit)) return undefined;
+    return [{ type: 'run.waiting', payload: { for: 'budget', reason: fit.problem }, ...common }];
   });
   return { ended: written.length > 0 ? 'waits' : 'goes-on' };
 };
@@ -125,7 +121,11 @@ const answered = (
   const common = { actor: agentActor(run), turn: 'current' as const, run: run.run };
   const content = parts.map((part) => ({ ...part }));
   return [
-    { type: 'model.completed', payload: { model: model.name, finish, usage, durationMs }, ...common },
+    {
+      type: 'model.completed',
+      payload: { model: model.name, finish, usage, durationMs, requestedBy: run.requestedBy },
+      ...common,
+    },
     {
       type: 'message.appended',
       payload: { message: { id: call.payload.message, role: 'assistant', content }, model: model.name },
@@ -144,11 +144,21 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const { writer, signal, preview, scope } = run;
   const fold = await writer.fold();
   const redactor = await scope.secrets.redactor();
-  const context = redactContext(await contextFor(run, model, fold), redactor);
-  const settings = settingsOf(run);
-  const call = called(run, model, fold, context);
-  const reserve = reserveFor(model, context, settings.maxOutputTokens);
-  if (budgetProblem(fold, reserve, scope.clock.now())) return waitForBudget(run, reserve);
+  const tools = offersOf(run);
+  const output = run.agent.output?.schema;
+  const schemas = schemaTokens(tools, output);
+  const context = redactContext(await contextFor(run, model, fold, schemas), redactor);
+  const estimatedTokens = context.tokens + schemas;
+  const planned: PlannedRequest = {
+    model: model.name,
+    price: model.price,
+    requestTokens: Math.ceil(estimatedTokens * correctionFor(fold.calibration, model.name)),
+    outputTokens: wantedOutput(run),
+  };
+  const fit = fitBudget(fold, planned, scope.clock.now());
+  if ('problem' in fit) return waitForBudget(run, planned);
+  const { outputTokens } = fit;
+  const call = called(run, { ...planned, outputTokens }, { fold, context, estimatedTokens });
   const [calledEvent] = await writer.record(call);
   const startedAt = scope.clock.elapsed();
   const { message } = call.payload;
@@ -163,9 +173,9 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     const request = {
       instructions: context.system,
       messages: context.messages,
-      tools: offersOf(run),
-      output: run.agent.output?.schema,
-      settings,
+      tools,
+      output,
+      settings: { ...run.agent.settings, maxOutputTokens: outputTokens },
       signal,
     };
     const show = ({ kind, text }: ModelDelta): void => {
@@ -186,12 +196,21 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   progress.end();
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
   const answer = { ...given, parts };
-  return keepAnswer(run, answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt)), answer);
+  const drafts = answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt));
+  return keepAnswer(run, drafts, answer, outputTokens < planned.outputTokens ? outputTokens : undefined);
 };
 
-/** Appends the answer together with the calls that may begin immediately. */
-const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
-  const ended = finished(answer);
+/**
+ * Appends the answer together with the calls that may begin immediately. `budgetLeft` is the maximum length of the
+ * answer, if the budget left less than the agent wants.
+ */
+const keepAnswer = async (
+  run: RunContext,
+  drafts: readonly EventDraft[],
+  answer: ModelAnswer,
+  budgetLeft: number | undefined,
+): Promise<Asked> => {
+  const ended = finished(answer, budgetLeft);
   const fold = await run.writer.fold();
   const calls = ended.ended === 'goes-on' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
   await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
@@ -212,7 +231,12 @@ const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
   },
 };
 
-const finished = ({ finish }: ModelAnswer): Asked => {
-  const error = cutOff[finish];
+const cutByBudget = (outputTokens: number): RunFailure => ({
+  code: 'MODEL_LENGTH',
+  message: `the answer was cut off at ${outputTokens} output tokens, which is all that the session's budget left: raise it with session.limit or \`perdure limit SESSION\`, then retry the turn`,
+});
+
+const finished = ({ finish }: ModelAnswer, budgetLeft: number | undefined): Asked => {
+  const error = finish === 'length' && budgetLeft !== undefined ? cutByBudget(budgetLeft) : cutOff[finish];
   return error ? { ended: 'failed', error } : { ended: 'goes-on' };
 };

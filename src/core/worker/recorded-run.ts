@@ -6,6 +6,7 @@ import { type Finish, type Model, type ModelAnswer, ModelFailure } from '../port
 import type { Tool } from '../ports/tool.ts';
 import { type CallEnd, EndedAs, failedEnd } from '../session/runs/call-end.ts';
 import { resultsIn } from '../session/runs/departures.ts';
+import { noUsage } from '../session/runs/run-fold.ts';
 import type { RunModels } from './run-models.ts';
 
 type RecordedReply =
@@ -42,7 +43,7 @@ const endOf = (events: readonly SessionEvent[], callId: string): CallEnd => {
 
 type Completed = SessionEvent<'model.completed'>['payload'];
 
-/** The answer or failure of each model request that has one. */
+/** The answer or failure of each model request that has one. A recorded answer uses nothing. */
 const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
   let completed: Completed | undefined;
   return events.flatMap((event): RecordedReply[] => {
@@ -52,8 +53,8 @@ const repliesOf = (events: readonly SessionEvent[]): RecordedRun['replies'] => {
     }
     if (event.type === 'model.completed') completed = event.payload;
     if (event.type !== 'message.appended' || event.payload.message.role !== 'assistant' || !completed) return [];
-    const { finish, usage } = completed;
-    return [{ parts: event.payload.message.content, finish: finish as Finish, usage }];
+    const finish = completed.finish as Finish;
+    return [{ parts: event.payload.message.content, finish, usage: { ...noUsage, usd: 0 } }];
   });
 };
 

@@ -5,7 +5,7 @@ import { EarlierCall, HappenedCalls } from '../happened.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { brokenOffReasons, Message, ResultSource, toolOutcomes } from '../message.ts';
-import { Limits, Usage, waitReasons } from '../run.ts';
+import { Usage, waitReasons } from '../run.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
 
@@ -261,26 +261,6 @@ export const ApprovalView = z
 export const ApprovalsView = z.strictObject({
   approvals: z.array(ApprovalView),
   handoffs: z.array(ShownHandoff.extend({ session: SessionId }).meta({ id: 'HeldSession' })),
-});
-
-export const UsageView = z
-  .strictObject({
-    session: SessionId,
-    agent: z.strictObject({ name: z.string(), version: z.int() }).optional(),
-    spent: z.strictObject({
-      turns: Seq,
-      tokens: Seq,
-      usd: z.number(),
-      unpriced: Seq,
-      activeMs: z.number(),
-    }),
-    limits: Limits,
-  })
-  .meta({ id: 'SessionUsage' });
-export const UsagePageView = z.strictObject({
-  usage: z.array(UsageView),
-  damaged: z.array(SessionId),
-  cursor: z.string().optional(),
 });
 
 export const AgentsView = z.strictObject({

@@ -56,7 +56,7 @@ test('[HTTP1] an input starts a run that can be read, awaited and followed', asy
   expect(calls).toMatchObject([{ tool: 'echo', status: 'ok' }]);
   expect((await json('/v1/tool-calls?status=ok')).calls).toHaveLength(1);
   expect(await json(`${session}/usage`)).toMatchObject({ spent: { turns: 1 } });
-  expect((await json('/v1/usage')).usage).toHaveLength(1);
+  expect(await json('/v1/usage?by=agent')).toMatchObject({ by: 'agent', total: { calls: 2 } });
   expect((await json('/v1/agents')).agents).toMatchObject([{ name: 'tester', tools: [{ name: 'echo' }] }]);
 });
 

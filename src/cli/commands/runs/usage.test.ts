@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { callCli, callCliOn } from '../../../../test/support/cli/call-cli.ts';
 import { startTestServer } from '../../../../test/support/servers/http-server.ts';
-import { overrideStore } from '../../../../test/support/stores/override-store.ts';
 import type { Model } from '../../../core/ports/model.ts';
 import { defineAgent } from '../../../index.ts';
 import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
+import { usageCsv } from '../../render/usage-csv.ts';
 import { displayWidth } from '../../terminal/display-width.ts';
 
 const answering = (usd: number | undefined): Model => ({
@@ -50,70 +50,108 @@ test('[CLIR13] usage shows what a session has used, and its limits if it has any
     `${priced}\n  turns         1\n  tokens        1,111 of 5,000\n  USD           0.02\n  time at work  0 ms of 10 min\n`,
   );
   expect((await cli(['usage', unpriced.slice(-8)])).out).toContain('\nUSD without 1 call to models of unknown price\n');
+  const none = { tokens: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, usd: 0, unpriced: 0 };
   expect(JSON.parse((await cli(['usage', unused, '--json'])).out)).toEqual({
     session: unused,
     spent: { turns: 0, tokens: 0, usd: 0, unpriced: 0, activeMs: 0 },
     limits: {},
+    own: none,
+    children: none,
+    inherited: none,
   });
-  expect(await cli(['usage', priced, '--limit', '3'])).toMatchObject({
-    code: 2,
-    err: expect.stringContaining('leave out SESSION'),
-  });
+  const { out } = await cli(['fork', priced]);
+  expect((await cli(['usage', out.trim()])).out).toMatch(
+    /its own +0 tokens, 0\.00 USD\n.*\n +inherited +1,111 tokens, 0\.02 USD\n/,
+  );
+  const [row, ...others] = JSON.parse((await cli(['usage', priced, '--by', 'model', '--json'])).out).rows;
+  expect([row, others]).toMatchObject([{ key: 'test/model', own: { tokens: 1111 } }, []]);
 });
 
-test('[CLIR13] usage without a session lists the sessions that changed last, with their total', async () => {
-  const { cli, priced, unpriced, unused } = await start();
+test('[CLIR13, COST12] usage without a session lists those that called a model, with the total', async () => {
+  const { cli, priced, unpriced } = await start();
   const pipe = Number.POSITIVE_INFINITY;
   const { out, err } = await cli(['usage'], pipe);
   expect(err).toBe('');
   const lines = out.split('\n').map((line) => line.split(/ {2,}/));
-  expect(lines[0]).toEqual(['SESSION', 'TURNS', 'TOKENS', 'USD', 'ACTIVE', 'TITLE']);
-  expect(lines.slice(1, 4)).toEqual(
-    expect.arrayContaining([
-      [priced, '1', '1,111/5,000', '0.02', '0 ms/10 min', 'With a price'],
-      [unpriced, '1', '1,111', '0.00', '0 ms', 'Without a price'],
-      [unused, '0', '0', '0.00', '0 ms', 'Not begun'],
-    ]),
-  );
-  expect(lines[4]).toEqual(['total', '2', '2,222', '0.02', '0 ms', '3 sessions']);
+  expect(lines[0]).toEqual(['SESSION', 'CALLS', 'TOKENS', 'USD', 'SUBAGENTS', 'INHERITED', 'TITLE']);
+  expect(lines.slice(1, 3)).toEqual([
+    [priced, '1', '1,111', '0.02', '0', '0', 'With a price'],
+    [unpriced, '1', '1,111', '0.00', '0', '0', 'Without a price'],
+  ]);
+  expect(lines[3]!.slice(0, 4)).toEqual(['total', '2', '2,222', '0.02']);
   expect(out).toMatch(/\nUSD without 1 call to models of unknown price\n$/);
   const all = JSON.parse((await cli(['usage', '--all', '--json'])).out);
-  expect(all).toMatchObject({ damaged: [], total: { turns: 2, tokens: 2222, usd: 0.02, unpriced: 1, activeMs: 0 } });
-  expect(all.usage).toHaveLength(3);
+  expect(all).toMatchObject({ by: 'session', total: { calls: 2, tokens: 2222, usd: 0.02, unpriced: 1 } });
   const page = await cli(['usage', '--limit', '1'], pipe);
-  expect(page.err).toBe('there are more: `perdure usage --all` counts them\n');
-  expect(page.out).toContain('1 session\n');
+  expect(page.err).toBe('there are more: `perdure usage --all` lists them\n');
+  expect(page.out).toMatch(/\ntotal +2 +2,222 /);
   const { cursor } = JSON.parse((await cli(['usage', '--limit', '1', '--json'])).out);
-  expect(JSON.parse((await cli(['usage', '--cursor', cursor, '--json'])).out).usage).toHaveLength(2);
-  expect((await cli(['usage', '--status', 'archived'])).out).toBe('no session is archived\n');
+  expect(JSON.parse((await cli(['usage', '--cursor', cursor, '--json'])).out).rows).toHaveLength(1);
+});
+
+test('[COST12] a month of a member is one command, as a table, CSV or JSON', async () => {
+  const { cli } = await start();
+  const month = ['usage', '--month', '1970-01', '--member', 'local', '--by', 'agent'];
+  expect((await cli([...month, '--csv'])).out).toBe(
+    [
+      'agent,calls,tokens,input_tokens,output_tokens,cached_tokens,usd,unpriced_calls',
+      'priced,1,1111,1000,111,0,0.02,0',
+      'unpriced,1,1111,1000,111,0,0,1',
+      '',
+    ].join('\n'),
+  );
+  expect((await cli(['usage', '--by', 'month'])).out).toMatch(/^MONTH \(UTC\) .*\n1970-01 +2 +2,222 +0\.02\n/);
+  expect((await cli(['usage', '--csv'])).out.split('\n')[0]).toMatch(/,children_tokens,children_usd,inherited_tokens,/);
+  expect((await cli(['usage', '--month', '1970-02', '--member', 'local'])).out).toBe('no model was called\n');
+  expect((await cli(['usage', '--member', 'ben'])).out).toBe('no model was called\n');
+  expect(JSON.parse((await cli(['usage', '--by', 'workspace', '--json'])).out).rows).toMatchObject([{ key: 'local' }]);
+  expect(JSON.parse((await cli(['usage', '--until', '1970-01-01', '--json'])).out).total.calls).toBe(0);
+  for (const [wrong, why] of [
+    [['--month', '2026-13'], '--month is a month such as 2026-11'],
+    [['--month', '2026-11', '--since', '7d'], 'leave out --since and --until'],
+    [['--all', '--limit', '3'], 'leave out --limit and --cursor'],
+    [['--csv', '--json'], '--csv and --json exclude each other'],
+    [['--by', 'week'], '--by'],
+  ] as const) {
+    expect(await cli(['usage', ...wrong], Number.POSITIVE_INFINITY)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(why),
+    });
+  }
 });
 
 test('[CLIR13, CLI14] usage fits a terminal of 40 columns and still shows the tokens', async () => {
   const { cli, priced } = await start();
   for (const argv of [['usage'], ['usage', priced], ['show', priced]]) {
     const { out } = await cli(argv, 40);
-    expect(out).toMatch(/1,111(\/| of )5,000/);
+    expect(out).toContain('1,111');
     for (const line of out.split('\n')) expect(displayWidth(line), line).toBeLessThanOrEqual(40);
   }
 });
 
-test('[CLIR27, FAULT2] unreadable sessions are named at the end and not counted', async () => {
-  const { database, priced } = await start();
-  const store = openMemoryStore(database);
-  const damaged = overrideStore(store, {
-    snapshot: async () => undefined,
-    read: async (key, range) =>
-      (await store.read(key, range)).map((event) =>
-        key.session === priced ? { ...event, body: { kind: 'damaged', reason: 'by hand' } } : event,
-      ),
+test('[COST12] a key in CSV is quoted, and cannot act as a formula', () => {
+  const none = { tokens: 0, inputTokens: 0, outputTokens: 0, cachedTokens: 0, usd: 0, unpriced: 0 };
+  const rows = ['=1+1', 'a,"b"', undefined].map((key) => ({ ...(key !== undefined && { key }), calls: 0, own: none }));
+  expect(usageCsv({ by: 'model', rows }).slice(1)).toEqual([
+    `'=1+1,0,0,0,0,0,0,0`,
+    '"a,""b""",0,0,0,0,0,0,0',
+    ',0,0,0,0,0,0,0',
+  ]);
+});
+
+test('[COST13] open sets the budget with the options of limit', async () => {
+  const { cli } = await start();
+  const { out } = await cli(['open', '--tokens', '50000', '--usd', '0.50', '--turns', '20', '--active', '10min']);
+  expect(JSON.parse((await cli(['usage', out.trim(), '--json'])).out).limits).toEqual({
+    tokens: 50_000,
+    usd: 0.5,
+    turns: 20,
+    activeMs: 600_000,
   });
-  const { code, out } = await callCli(['usage', '--store', 'memory'], {
-    openRuntime: (options) => openRuntime({ ...options, store: damaged }),
-    columns: Number.POSITIVE_INFINITY,
+  expect(await cli(['open', '--usd', 'much'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('--usd is an amount'),
   });
-  expect(code).toBe(0);
-  expect(out).toMatch(/\ntotal +1 +1,111 /);
-  expect(out).toMatch(new RegExp(`\nnot counted, .*: ${priced}; .*\n$`));
 });
 
 test('[CLIR27] show has a usage line when anything was used or is limited', async () => {

@@ -1,50 +1,24 @@
 import { z } from 'zod';
 import type { SessionUsage } from '../../../core/runs/usage.ts';
-import type { ListOptions, Sessions, UsagePage } from '../../../core/runtime/sessions.ts';
-import type { Spent } from '../../../schema/run.ts';
-import { UsagePageView, UsageView } from '../../../schema/views/session.ts';
+import type { UsageQuery } from '../../../core/runs/workspace-usage.ts';
+import { type UsageReport, UsageReportView, UsageView } from '../../../schema/views/usage.ts';
 import { omitForbidden } from '../../backing/omit-forbidden.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
+import { parseUsagePage, parseUsageQuery, usageOptions } from '../../parse/usage-query.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { count } from '../../render/quantity.ts';
-import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
-import { type Column, layOutTable } from '../../render/table.ts';
-import { totalSpent, usedText } from '../../render/usage-text.ts';
+import { usageCsv } from '../../render/usage-csv.ts';
+import { unpricedText, usageTable } from '../../render/usage-table.ts';
+import { amountTexts, usedText } from '../../render/usage-text.ts';
 import { wrap } from '../../terminal/display-width.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import { twoColumns } from '../../terminal/two-columns.ts';
 
-const pageSize = 100;
-
-const columns: readonly Column[] = [
-  { title: 'SESSION', shortens: 3 },
-  { title: 'TURNS', align: 'right', leaves: 2 },
-  { title: 'TOKENS', align: 'right' },
-  { title: 'USD', align: 'right', leaves: 4 },
-  { title: 'ACTIVE', align: 'right', leaves: 1 },
-  { title: 'TITLE', flexible: true, leaves: 5 },
-];
-
-type Titles = ReadonlyMap<string, string>;
-
-const rowOf = (name: string, used: Pick<SessionUsage, 'spent' | 'limits'>, title: string): readonly string[] => [
-  printableLine(name),
-  usedText(used, 'turns', '/'),
-  usedText(used, 'tokens', '/'),
-  usedText(used, 'usd', '/'),
-  usedText(used, 'activeMs', '/'),
-  printableLine(title),
-];
-
-const unpricedText = ({ unpriced }: Spent): readonly string[] =>
-  unpriced === 0 ? [] : [`USD without ${count(unpriced, 'call')} to models of unknown price`];
-
-const unreadText = (damaged: UsagePage['damaged']): readonly string[] =>
-  damaged.length === 0
-    ? []
-    : [
-        `not counted, because their logs are damaged: ${damaged.map(printableLine).join(', ')}; \`perdure verify\` shows how`,
-      ];
+const shareText = ({ own, children, inherited }: SessionUsage): readonly (readonly [string, string])[] => {
+  const line = (name: string, { tokens, usd }: SessionUsage['own']) =>
+    [name, `${amountTexts.tokens(tokens)} tokens, ${amountTexts.usd(usd)} USD`] as const;
+  if (children.tokens + inherited.tokens === 0) return [];
+  return [line('its own', own), line('subagents', children), line('inherited', inherited)];
+};
 
 const linesOfOne = (usage: SessionUsage, { out }: Context): readonly string[] => [
   out.style('bold', printableLine(usage.session)),
@@ -54,70 +28,80 @@ const linesOfOne = (usage: SessionUsage, { out }: Context): readonly string[] =>
       ['tokens', usedText(usage, 'tokens')],
       ['USD', usedText(usage, 'usd')],
       ['time at work', usedText(usage, 'activeMs')],
+      ...shareText(usage),
     ],
     out.columns,
   ),
-  ...unpricedText(usage.spent).flatMap((text) => wrap(text, out.columns)),
+  ...unpricedText(usage.spent.unpriced).flatMap((text) => wrap(text, out.columns)),
 ];
 
-const tableOf = (
-  { usage, damaged, total }: { total: Spent } & Pick<UsagePage, 'usage' | 'damaged'>,
-  titles: Titles,
-  { out }: Context,
-): readonly string[] => {
-  const rows = [
-    ...usage.map((each) => rowOf(each.session, each, titles.get(each.session) ?? '')),
-    rowOf('total', { spent: total, limits: {} }, count(usage.length, 'session')),
-  ];
-  return [
-    ...layOutTable(columns, rows, out.columns, (cell, _, index) => {
-      if (index < 0) return out.style('dim', cell);
-      return index === usage.length ? out.style('bold', cell) : cell;
-    }),
-    ...[...unpricedText(total), ...unreadText(damaged)].flatMap((text) => wrap(text, out.columns)),
-  ];
+/** The titles of the newest sessions, as far as the key may read them. */
+const titlesOf = async (context: Context, { by }: UsageReport): Promise<ReadonlyMap<string, string>> => {
+  if (by !== 'session' || context.json) return new Map();
+  const page = await omitForbidden((await context.sessions()).list({ limit: 1000 }));
+  return new Map((page?.sessions ?? []).map(({ id, title = '' }) => [id, title]));
 };
 
-const titlesOf = async (sessions: Sessions, query: ListOptions): Promise<readonly (readonly [string, string])[]> => {
-  const page = await omitForbidden(sessions.list(query));
-  return (page?.sessions ?? []).map(({ id, title = '' }) => [id, title]);
+/** Without a named workspace, the program on a store reads the usage of all workspaces. */
+const readerFor = async (context: Context, { by }: UsageQuery, workspace: string | undefined) =>
+  by === 'workspace' && context.server === undefined && !(workspace ?? context.env.PERDURE_WORKSPACE)
+    ? context.wholeRuntime()
+    : context.runtime();
+
+const readReport = async (
+  context: Context,
+  query: UsageQuery,
+  { isAll, page }: ReturnType<typeof parseUsagePage>,
+  workspace: string | undefined,
+): Promise<UsageReport> => {
+  const runtime = await readerFor(context, query, workspace);
+  let report = await runtime.usage({ ...query, ...page });
+  while (isAll && report.cursor !== undefined) {
+    const { rows } = report;
+    const next = await runtime.usage({ ...query, ...page, cursor: report.cursor });
+    report = { ...next, rows: [...rows, ...next.rows] };
+  }
+  return report;
 };
 
 export const usage = defineCommand({
   name: 'usage',
-  summary: 'show what a session has used and may use, or the usage of all sessions',
+  summary: 'show what a session has used and may use, or what models used by session, member, month and more',
   args: ['[SESSION]'],
-  options: listingOptions,
+  options: usageOptions,
   notes: [
-    'Without SESSION: the sessions that changed last, archived ones too, and the total of those listed. `1,111/5,000` means 1,111 used of 5,000 allowed; `perdure limit` sets that.',
+    'SESSION alone shows its usage against its limits: `1,111 of 5,000`. With --by it shows the parts of that usage.',
+    'The total counts each model call once. SUBAGENTS and INHERITED show what other sessions used for this one.',
+    'Days and months are those of UTC. `--by workspace` on a store shows all workspaces, unless --workspace names one.',
   ],
-  examples: ['perdure usage', 'perdure usage ses_…', 'perdure usage --all --json | jq .total'],
+  examples: [
+    'perdure usage',
+    'perdure usage ses_…',
+    'perdure usage --workspace acme --month 2026-11 --by member --csv',
+    'perdure usage --member mia --by day --since 30d',
+    'perdure usage --all --json | jq .total',
+  ],
   needsNoAgents: true,
-  json: z.union([UsageView, UsagePageView.extend({ total: UsageView.shape.spent })]),
+  json: z.union([UsageView, UsageReportView]),
   run: async (context, { args: [named], options }) => {
-    if (named !== undefined) {
-      if (Object.keys(listingOptions).some((name) => options[name as keyof typeof options] !== undefined)) {
-        throw wrongCall('--status, --limit, --cursor and --all are for all sessions: leave out SESSION, or them');
-      }
+    if (options.csv && context.json) throw wrongCall('--csv and --json exclude each other: leave out one');
+    const isFiltered = Object.keys(usageOptions).some((name) => options[name as keyof typeof options] !== undefined);
+    if (named !== undefined && !isFiltered) {
       const used = await (await context.session(named)).usage();
       await context.answer(used, () => linesOfOne(used, context));
       return undefined;
     }
-    const titles = new Map<string, string>();
-    const read = async (query: ListOptions) => {
-      const sessions = await context.sessions();
-      if (!context.json) for (const [id, title] of await titlesOf(sessions, query)) titles.set(id, title);
-      return sessions.usage(query);
-    };
-    const pages = await readListing(options, read, pageSize);
-    const used = pages.flatMap((page) => page.usage);
-    const damaged = pages.flatMap((page) => page.damaged);
-    const { cursor } = pages.at(-1)!;
-    const listed = { usage: used, damaged, ...(cursor && { cursor }), total: totalSpent(used) };
-    await context.answer(listed, () =>
-      used.length + damaged.length > 0 ? tableOf(listed, titles, context) : nothingListed(options.status),
-    );
-    if (cursor) await context.note('there are more: `perdure usage --all` counts them');
+    const query = parseUsageQuery(options, context.now());
+    const page = parseUsagePage(options);
+    const session = named === undefined ? undefined : await context.sessionId(named);
+    const { workspace } = options as { readonly workspace?: string };
+    const report = await readReport(context, { ...query, session }, page, workspace);
+    const titles = await titlesOf(context, report);
+    await context.answer(report, () => {
+      if (options.csv) return usageCsv(report);
+      return report.rows.length === 0 ? 'no model was called' : usageTable(report, titles, context.out);
+    });
+    if (report.cursor !== undefined) await context.note('there are more: `perdure usage --all` lists them');
     return undefined;
   },
 });

@@ -2,6 +2,7 @@ import { Priority } from '../../../schema/description.ts';
 import { SummaryView } from '../../../schema/views/session.ts';
 import { chooseAgent } from '../../config/choose-agent.ts';
 import { choice, defineCommand, text } from '../../parse/command.ts';
+import { limitOptions, parseLimits } from '../../parse/limits.ts';
 import { parseAbout } from '../../parse/parse-about.ts';
 import { filesOptions, openNew, titleOption } from '../../runs/new-session.ts';
 
@@ -19,18 +20,22 @@ export const open = defineCommand({
       'low, normal or high: which sessions workers take first; default normal',
     ),
     ...filesOptions,
+    ...limitOptions,
   },
   examples: [
     'perdure open --agent demo',
     `perdure open --title 'Fix the failing test'`,
     `perdure open --metadata '{"ticket":"OPS-12"}'`,
+    'perdure open --agent demo --tokens 50000 --usd 0.50 --turns 20',
   ],
   makesStore: true,
   json: SummaryView,
-  run: async (context, { options: { title, metadata, priority, agent: named, from, git, ref, cwd } }) => {
+  run: async (context, { options }) => {
+    const { title, metadata, priority, agent: named, from, git, ref, cwd } = options;
     const about = parseAbout({ title, metadata, priority });
+    const budget = parseLimits(options);
     const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
-    const session = await openNew(context, { ...about, agent }, { from, git, ref, cwd });
+    const session = await openNew(context, { ...about, agent, ...(budget && { budget }) }, { from, git, ref, cwd });
     await context.answer(await session.summary(), () => session.id);
   },
 });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { SessionUsage } from '../../../core/runs/usage.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
-import { SummaryView, TranscriptView, UsageView } from '../../../schema/views/session.ts';
+import { SummaryView, TranscriptView } from '../../../schema/views/session.ts';
+import { UsageView } from '../../../schema/views/usage.ts';
 import { omitForbidden } from '../../backing/omit-forbidden.ts';
 import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';

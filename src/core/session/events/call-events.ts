@@ -18,7 +18,7 @@ import { inputHash, outputHash } from './input-hash.ts';
 export interface ToolDeclaration<Input = never, Output = never> {
   /** Whether the tool is trusted, so that its output has the provenance `verified`. */
   readonly trusted?: boolean;
-  /** What running a call twice does, as in `defineTool`. */
+  /** What running a call twice would do. By default `once`: it can do harm. */
   readonly effects?: Effects;
   /**
    * For the effects `once`: with `ask` (the default) and `deny`, a call that repeats an earlier one outside the live

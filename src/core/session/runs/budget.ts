@@ -1,38 +1,107 @@
 import type { Limits } from '../../../schema/run.ts';
+import type { Price } from '../../ports/model.ts';
 import type { Agent } from '../agent.ts';
 import type { SessionFold } from '../fold.ts';
 
-/** The tokens and cost that are reserved before a model request: the request plus the longest possible answer. */
-export interface Reserve {
+/** A model request before it is sent: its estimated size, and the longest answer that the agent wants. */
+export interface PlannedRequest {
   readonly model: string;
-  readonly tokens: number;
-  /** Undefined when the price is not known. */
-  readonly usd: number | undefined;
+  readonly price: Price | null;
+  readonly requestTokens: number;
+  readonly outputTokens: number;
 }
 
-const usedUp = (what: string): string => `the session's budget of ${what} is used up`;
-const noRoom = (what: string, spent: string, next: string): string =>
-  `the session's budget of ${what} has no room for the next answer: ${spent} used, and the answer may need ${next}`;
+/** A request asks for this many output tokens at least. With less room in the budget, the run waits. */
+export const leastOutputTokens = 256;
 
-/**
- * Returns why the budget does not allow the request, as text for people. Returns undefined if the budget allows it.
- */
-export const budgetProblem = (
-  { limits, spent, run }: SessionFold,
-  { model, tokens, usd }: Reserve,
-  now: number,
-): string | undefined => {
+/** The maximum length of the answer within the budget, or why the budget does not allow the request. */
+export type BudgetFit = { readonly outputTokens: number } | { readonly problem: string };
+
+type Limit = keyof Limits;
+
+const usdText = (usd: number): string => usd.toFixed(usd < 0.01 ? 6 : 4);
+const amountText: Readonly<Record<Limit, (amount: number) => string>> = {
+  turns: (turns) => `${turns} turns`,
+  tokens: (tokens) => `${tokens} tokens`,
+  usd: (usd) => `${usdText(usd)} USD`,
+  activeMs: (ms) => `${ms} ms of active time`,
+};
+const options: Readonly<Record<Limit, string>> = { turns: 'turns', tokens: 'tokens', usd: 'usd', activeMs: 'active' };
+
+const howToRaise = (limit: Limit): string =>
+  `raise it with session.limit({ ${limit} }) or \`perdure limit SESSION --${options[limit]}\``;
+
+const usedUp = (limit: Limit, allowed: number, used: number): BudgetFit => ({
+  problem: `the session's budget of ${amountText[limit](allowed)} is used up: ${amountText[limit](used)} used; ${howToRaise(limit)}`,
+});
+
+/** One measure that limits the length of an answer. */
+interface Measure {
+  readonly limit: 'tokens' | 'usd';
+  readonly allowed: number;
+  readonly used: number;
+  readonly request: number;
+  readonly perToken: number;
+}
+
+const roomIn = ({ allowed, used, request, perToken }: Measure): number => {
+  const left = allowed - used - request;
+  return perToken > 0 ? Math.floor(left / perToken) : left < 0 ? -1 : Number.POSITIVE_INFINITY;
+};
+
+const noRoom = ({ limit, allowed, used, request, perToken }: Measure, least: number): BudgetFit => {
+  const text = amountText[limit];
+  const answer = least * perToken;
+  return {
+    problem: [
+      `the session's budget of ${text(allowed)} has no room for the next answer:`,
+      `${text(used)} used, the request needs about ${text(request)},`,
+      `and the shortest answer (${least} output tokens) ${text(answer)}, together ${text(used + request + answer)};`,
+      howToRaise(limit),
+    ].join(' '),
+  };
+};
+
+const measuresOf = (
+  { limits, spent }: SessionFold,
+  { price, requestTokens }: PlannedRequest,
+): readonly (Measure | undefined)[] => [
+  limits.tokens === undefined
+    ? undefined
+    : { limit: 'tokens', allowed: limits.tokens, used: spent.tokens, request: requestTokens, perToken: 1 },
+  limits.usd === undefined || !price
+    ? undefined
+    : {
+        limit: 'usd',
+        allowed: limits.usd,
+        used: spent.usd,
+        // Assumes that nothing of the request is cached.
+        request: (requestTokens * Math.max(price.input, price.cacheWrite ?? 0)) / 1e6,
+        perToken: price.output / 1e6,
+      },
+];
+
+/** Fits a request into the budget. The answer may be shortened, but not below `leastOutputTokens`. */
+export const fitBudget = (fold: SessionFold, request: PlannedRequest, now: number): BudgetFit => {
+  const { limits, spent, run } = fold;
   const activeMs = spent.activeMs + (run?.activeSince === undefined ? 0 : Math.max(0, now - run.activeSince));
-  if (limits.turns !== undefined && spent.turns > limits.turns) return usedUp(`${limits.turns} turns`);
-  if (limits.tokens !== undefined && spent.tokens + tokens > limits.tokens)
-    return noRoom(`${limits.tokens} tokens`, `${spent.tokens}`, `${tokens}`);
+  if (limits.turns !== undefined && spent.turns > limits.turns) return usedUp('turns', limits.turns, spent.turns - 1);
   if (limits.activeMs !== undefined && activeMs >= limits.activeMs)
-    return usedUp(`${limits.activeMs} ms of active time`);
-  if (limits.usd === undefined) return undefined;
-  if (usd === undefined) {
-    return `the price of ${model} is not known, so the session's budget of ${limits.usd} USD cannot be enforced: configure the price, or set another limit`;
+    return usedUp('activeMs', limits.activeMs, activeMs);
+  if (limits.usd !== undefined && !request.price) {
+    return {
+      problem: `the price of ${request.model} is not known, so the session's budget of ${limits.usd} USD cannot be enforced: configure the price, or set another limit`,
+    };
   }
-  return spent.usd + usd > limits.usd ? noRoom(`${limits.usd} USD`, spent.usd.toFixed(4), usd.toFixed(4)) : undefined;
+  const least = Math.min(leastOutputTokens, request.outputTokens);
+  let { outputTokens } = request;
+  for (const measure of measuresOf(fold, request)) {
+    if (!measure) continue;
+    const room = roomIn(measure);
+    if (room < least) return noRoom(measure, least);
+    outputTokens = Math.min(outputTokens, room);
+  }
+  return { outputTokens };
 };
 
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>

@@ -11,7 +11,9 @@ import {
 import type { Json } from '../../../schema/json.ts';
 import type { Requester } from '../../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../../schema/run.ts';
+import { stopClock, stopClockAt, stopClockOfDead, withSignOfLife } from './active-time.ts';
 import { afterAnswer, afterFailure, isCompacted, type ModelTrials, noTrials } from './model-trials.ts';
+import { type Calibration, calibrate, windowCorrection } from './token-calibration.ts';
 
 /** An input whose run has not begun. */
 export type QueuedInput = PayloadOf<'input.admitted'> & {
@@ -27,6 +29,8 @@ export interface AskedModel {
   readonly message: MessageId;
   /** The tokens reserved for the request and its answer. */
   readonly tokens: number;
+  /** The size of the request that was estimated at first. */
+  readonly estimated?: number | undefined;
   /** The seq of `model.called`. */
   readonly seq: number;
   /** Whether the log has pieces of the answer. The pieces stay in the log, so that the fold does not grow with them. */
@@ -63,6 +67,10 @@ export interface ActiveRun {
   readonly asked?: AskedModel | undefined;
   /** When the run last started or resumed. The time from then until the next wait is counted as active time. */
   readonly activeSince?: number | undefined;
+  /** The time of the newest event that a worker wrote for the run. A dead worker writes none. */
+  readonly workedAt: number;
+  /** How much smaller the context window is than its estimate, at least 1. Within a run it only rises. */
+  readonly windowCorrection: number;
 }
 
 export interface ApprovalState {
@@ -117,6 +125,8 @@ export interface RunFold {
   readonly children: Readonly<Record<string, Child>>;
   readonly limits: Limits;
   readonly spent: Spent;
+  /** What the newest model reported about the size of its requests. */
+  readonly calibration?: Calibration | undefined;
   /** The values that tools keep between their calls, by tool. */
   readonly kept: Readonly<Record<string, Json>>;
 }
@@ -186,13 +196,6 @@ const withoutAgent = (before: RunFold, run: RunId | undefined): RunFold => ({
   queue: before.queue.map((input) => (input.run === run ? { ...input, lacksAgent: true } : input)),
 });
 
-const stopClock = (before: RunFold, at: number): RunFold => {
-  const { run, spent } = before;
-  if (run?.activeSince === undefined) return before;
-  const activeMs = spent.activeMs + Math.max(0, at - run.activeSince);
-  return { ...before, run: { ...run, activeSince: undefined }, spent: { ...spent, activeMs } };
-};
-
 const atWork = (at: number) => ({
   asked: undefined,
   waitingFor: undefined,
@@ -204,7 +207,7 @@ const atWork = (at: number) => ({
 const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => {
   const { attempt } = event.payload;
   if (attempt > 1) {
-    const stopped = stopClock(lookAtChildren(before), event.at);
+    const stopped = stopClockOfDead(lookAtChildren(before));
     return onRun(stopped, (run) => ({
       ...run,
       attempt,
@@ -225,6 +228,8 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
     trials: noTrials,
     repairs: 0,
     activeSince: event.at,
+    workedAt: event.at,
+    windowCorrection: before.calibration ? windowCorrection(before.calibration, before.calibration.model) : 1,
   };
   const spent = { ...before.spent, turns: before.spent.turns + 1 };
   return { ...before, run, spent, queue: before.queue.filter((each) => each !== input) };
@@ -237,16 +242,29 @@ const spend = ({ spent }: RunFold, usage: Usage): Spent => ({
   unpriced: spent.unpriced + (usage.usd === undefined ? 1 : 0),
 });
 
-const complete = (before: RunFold, { model, usage }: PayloadOf<'model.completed'>): RunFold => {
+/** The calibration after an answer. Providers that report no input tokens do not change it. */
+const calibrated = (
+  { run, calibration }: RunFold,
+  { model, usage }: PayloadOf<'model.completed'>,
+): Calibration | undefined => {
+  const estimated = run?.asked?.estimated ?? 0;
+  return estimated > 0 && usage.inputTokens > 0
+    ? calibrate(calibration, { model, estimated, reported: usage.inputTokens })
+    : calibration;
+};
+
+const complete = (before: RunFold, payload: PayloadOf<'model.completed'>): RunFold => {
+  const calibration = calibrated(before, payload);
   const answered = onRun(before, (run) => ({
     ...run,
     steps: run.steps + 1,
     failures: 0,
     overflowed: false,
-    trials: afterAnswer(run.trials, model),
+    trials: afterAnswer(run.trials, payload.model),
     asked: undefined,
+    windowCorrection: Math.max(run.windowCorrection, windowCorrection(calibration, payload.model)),
   }));
-  return { ...answered, spent: spend(before, usage) };
+  return { ...answered, calibration, spent: spend(before, payload.usage) };
 };
 
 const fail = (before: RunFold, { payload, at }: SessionEvent<'model.failed'>): RunFold => {
@@ -348,7 +366,10 @@ const isRepair = ({ run }: RunFold, { run: of, actor, payload }: SessionEvent<'m
   payload.handoff === undefined;
 
 /** Applies one event to the runs of a session. */
-export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
+export const foldRuns = (before: RunFold, event: SessionEvent): RunFold =>
+  withSignOfLife(foldRun(before, event), event);
+
+const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
   switch (event.type) {
     case 'session.forked':
       return { ...before, run: undefined, queue: [], approvals: {}, questions: {}, children: {} };
@@ -356,7 +377,7 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
       return { ...before, approvals: {}, questions: {} };
     case 'session.paused':
     case 'session.closed':
-      return stopClock(before, event.at);
+      return stopClockAt(before, event);
     case 'input.admitted':
       return { ...before, queue: [...before.queue, { ...event.payload, seq: event.seq, by: event.actor }] };
     case 'message.appended': {
@@ -379,12 +400,18 @@ export const foldRuns = (before: RunFold, event: SessionEvent): RunFold => {
     case 'run.ended': {
       const isQueued = before.queue.some(({ run }) => run === event.run);
       if (isQueued) return { ...before, queue: before.queue.filter(({ run }) => run !== event.run) };
-      return { ...stopClock(before, event.at), run: undefined, approvals: {}, questions: {} };
+      const stopped = stopClockAt(before, event);
+      return { ...stopped, run: undefined, approvals: {}, questions: {} };
     }
     case 'model.called':
       return onRun(before, (run) => ({
         ...run,
-        asked: { message: event.payload.message, tokens: event.payload.reservedTokens, seq: event.seq },
+        asked: {
+          message: event.payload.message,
+          tokens: event.payload.reservedTokens,
+          estimated: event.payload.estimatedTokens,
+          seq: event.seq,
+        },
       }));
     case 'message.progressed':
       return progress(before, event.payload);

@@ -24,6 +24,9 @@ export const limitUpTo = (most: number) =>
     minimum: 1,
     maximum: most,
   });
+/** One end of a time range. */
+export const timeText = (edge: string) =>
+  Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 export const Path = Text.min(1).max(4096);
 
 /** Query of the session listing. */

@@ -21,11 +21,9 @@ import {
 } from '../../../schema/views/session.ts';
 import { matchesEtag } from '../etag-match.ts';
 import { answered, defineRoute } from '../route.ts';
-import { atPoint, Flag, limitUpTo, Positive, Whole } from './fields.ts';
+import { atPoint, Flag, limitUpTo, Positive, timeText, Whole } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const timeText = (edge: string) =>
-  Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 const window = {
   since: timeText('Not before'),
   until: timeText('Not after'),

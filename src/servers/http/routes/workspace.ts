@@ -2,12 +2,14 @@ import { z } from 'zod';
 import type { SessionChange } from '../../../core/engine/changes.ts';
 import { clockSkewMs } from '../../../core/ports/changed-since.ts';
 import { PerdureError } from '../../../schema/error.ts';
-import { SessionId } from '../../../schema/ids.ts';
+import { MemberId, SessionId } from '../../../schema/ids.ts';
+import { Text } from '../../../schema/json.ts';
 import { CollectionView, RebuiltView } from '../../../schema/views/maintenance.ts';
-import { AgentsView, ApprovalsView, UsagePageView, UsageView } from '../../../schema/views/session.ts';
+import { AgentsView, ApprovalsView } from '../../../schema/views/session.ts';
+import { UsageReportView, UsageView, usageGroups } from '../../../schema/views/usage.ts';
 import { WorkersView } from '../../../schema/views/worker.ts';
 import { defineRoute, type Frame, stream } from '../route.ts';
-import { nothing, ofApproval, sessionPage, Whole, withComment } from './fields.ts';
+import { limitUpTo, nothing, ofApproval, timeText, Whole, withComment } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -61,12 +63,27 @@ export const workspaceRoutes = [
   defineRoute({
     method: 'GET',
     path: '/v1/usage',
-    name: 'listUsage',
-    verb: 'sessions.usage',
-    summary: 'The usage of all sessions, in the order of their listing',
-    query: sessionPage,
-    answer: UsagePageView,
-    handle: async ({ runtime, query }) => await runtime.sessions.usage(query),
+    name: 'reportUsage',
+    verb: 'runtime.usage',
+    summary: 'What models used, by run, session, agent, model, member, workspace, day or month, with the total',
+    about:
+      'Each model call counts once in the total. Days and months are those of UTC. A key reads the usage of its own workspace only.',
+    query: {
+      by: z
+        .enum(usageGroups)
+        .meta({ description: 'What the calls of a row share, by default the session.' })
+        .optional(),
+      since: timeText('Not before'),
+      until: timeText('Not after'),
+      session: SessionId.meta({ description: 'Only calls of this session itself.' }).optional(),
+      agent: Text.max(100).meta({ description: 'Only calls of the agent with this name.' }).optional(),
+      model: Text.max(200).meta({ description: 'Only calls to this model.' }).optional(),
+      member: MemberId.meta({ description: 'Only calls of runs that this member requested.' }).optional(),
+      limit: limitUpTo(1000).optional(),
+      cursor: z.string().max(300).optional(),
+    },
+    answer: UsageReportView,
+    handle: async ({ runtime, query }) => await runtime.usage(query),
   }),
   defineSessionRoute({
     method: 'GET',
