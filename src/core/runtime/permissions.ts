@@ -108,6 +108,8 @@ export const permissions = {
     compact: change,
     recall: read,
     track: change,
+    beginCall: change,
+    endCall: change,
     retry: change,
     replay: change,
     fork: change,
