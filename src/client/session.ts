@@ -129,6 +129,9 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     track: async () => {
       throw localOnly('track', 'use beginCall before a tool runs and endCall after it');
     },
+    beginCall: (call, { idempotencyKey } = {}) => post(`${at}/tool-calls`, call, idempotencyKey),
+    endCall: (callId, end, { idempotencyKey = freshKey() } = {}) =>
+      transport.done(`${at}${path`/tool-calls/${callId}/end`}`, { method: 'POST', body: end, idempotencyKey }),
     retry: async (options): Promise<Retry<Json>> => {
       const { run: started, ...retry } = await post<Omit<Retry, 'run'> & { readonly run?: RunId }>(
         `${at}/retry`,

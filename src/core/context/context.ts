@@ -86,10 +86,15 @@ export const readContextParts = async (
   return { entries: joined, systemWithin: (spare) => systemText(parts, spare) };
 };
 
+/**
+ * Assembles the context of a session. `settle` ends calls that the fold shows in flight and whose loop is dead. It
+ * returns true if it wrote something, so that the session is read again.
+ */
 export const readContext = async (
   scope: LogAccess & AgentAccess & Pick<WriteAccess, 'secrets'>,
   key: SessionKey,
   options: ContextOptions = {},
+  settle?: (fold: SessionFold) => Promise<boolean>,
 ): Promise<Context> => {
   const { at, maxTokens, instructions: given } = parseInput('the context', Options, options);
   const head = await scope.store.head(key);
@@ -100,6 +105,7 @@ export const readContext = async (
     scope.folds.atHead(head, reading),
     scope.secrets.redactor(),
   ]);
+  if (!at && (await settle?.(last))) return readContext(scope, key, options);
   const seq = await resolvePoint(scope.store, key, last, at);
   const fold = seq === last.seq ? last : await scope.folds.at(key, seq);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;

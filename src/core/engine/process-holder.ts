@@ -35,6 +35,12 @@ export const loopHolder = (): LoopHolder | undefined => {
 export const isGone = (holder: LoopHolder, here: string): boolean =>
   holder.machine === here && !isRunning({ pid: holder.process, start: holder.processStart });
 
+/** Whether the process of a loop is known to be dead. */
+export const isDeadLoop = (holder: LoopHolder): boolean => {
+  const here = numberSpace();
+  return here !== undefined && isGone(holder, here);
+};
+
 /** Whether the holder is another process on the same machine. */
 export const isNear = (holder: Holder, own: Holder): boolean =>
   holder.machine === own.machine && holder.process !== own.process;

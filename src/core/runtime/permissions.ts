@@ -107,6 +107,8 @@ export const permissions = {
     compact: change,
     recall: read,
     track: change,
+    beginCall: change,
+    endCall: change,
     retry: change,
     replay: change,
     fork: change,

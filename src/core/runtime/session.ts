@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listOf } from '../../schema/bounded.ts';
+import { type BegunCall, CallBeginning, CallEnding } from '../../schema/call-request.ts';
 import { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
@@ -14,6 +15,7 @@ import { ReportedFiles } from '../../schema/reported-files.ts';
 import { Limits } from '../../schema/run.ts';
 import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { refusalOf } from '../access/guard.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
 import { type ContextOptions, readContext } from '../context/context.ts';
@@ -57,7 +59,9 @@ import { findCalls, findCommits } from '../state/commits.ts';
 import { diffPlaces, type SessionDiff } from '../state/diff.ts';
 import type { CallFilter, CommitFilter, WatchFilter } from '../state/record-filter.ts';
 import { watchCommits } from '../state/watch.ts';
+import { endDeadCalls } from '../tracking/dead-calls.ts';
 import type { TrackDeclarations } from '../tracking/declaration.ts';
+import { beginCall, endCall } from '../tracking/remote-calls.ts';
 import { callTracking } from '../tracking/track.ts';
 import type { BeginCall } from '../tracking/tracked-call.ts';
 import {
@@ -69,6 +73,7 @@ import {
   wrapTools,
 } from '../tracking/wrap-tools.ts';
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
+import { permissionFor } from './permissions.ts';
 import type { Scope } from './scope.ts';
 
 /** Maximum messages per append, so that other writers can append in between. */
@@ -142,6 +147,14 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
     tools: Tools,
     declarations?: DeclarationsFor<Tools>,
   ): Promise<Tracked<Tools>>;
+  /**
+   * Journals the start of a call whose tool runs elsewhere, such as in a loop in another language. The first call of a
+   * loop claims the session and returns a token. Later calls of the loop show the token, and fail with FENCED once
+   * another writer has claimed the session.
+   */
+  beginCall(call: z.input<typeof CallBeginning>, options?: z.input<typeof WithKey>): Promise<BegunCall>;
+  /** Journals the end of a call that `beginCall` began. The token must be that of the current claim. */
+  endCall(callId: string, end: z.input<typeof CallEnding>, options?: z.input<typeof WithKey>): Promise<void>;
   /** Sets the session's limits. A run that waits because the budget was used up continues. */
   limit(limits: Limits, options?: { readonly reason?: string | undefined }): Promise<void>;
   /** The usage of the session so far, and its limits. */
@@ -257,7 +270,8 @@ const pinProblem = (fact: string): PerdureError =>
   new PerdureError('STATE_INVALID', `there is no fact ${fact} to pin: commit it first`, { details: { fact } });
 
 const Messages = z.strictObject({ messages: listOf(Message, { max: maxMessages }) });
-const AppendOptions = z.strictObject({ idempotencyKey: CallersKey.optional(), files: ReportedFiles.optional() });
+const WithKey = z.strictObject({ idempotencyKey: CallersKey.optional() });
+const AppendOptions = WithKey.extend({ files: ReportedFiles.optional() });
 const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 
@@ -288,6 +302,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     scope.needWorker(key);
     return result;
   };
+  const maySettle = !refusalOf(scope.caller, 'session.append', permissionFor('session.append'));
   return scope.give<Session<OwnState, Json>>('session', {
     id,
     files: sessionFiles(scope, key),
@@ -329,7 +344,8 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),
-    context: (options) => readContext(scope, key, options),
+    context: (options) =>
+      readContext(scope, key, options, maySettle ? (fold) => endDeadCalls(scope, key, fold) : undefined),
     pause: (options) => pauseSession(scope, key, options),
     resume: () => thenWork(resumeSession(scope, key)),
     close: async (options = {}) => {
@@ -385,6 +401,16 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
       begin = await trackCalls(declared, toolRunner(tools, declared));
       return tracked;
     },
+    beginCall: async (call, options = {}) =>
+      beginCall(scope, key, parseInput('the call', CallBeginning, call), parseInput('the options', WithKey, options)),
+    endCall: async (callId, end, options = {}) =>
+      endCall(
+        scope,
+        key,
+        parseInput('the call', ToolCallId, callId),
+        parseInput('the end of the call', CallEnding, end),
+        parseInput('the options', WithKey, options),
+      ),
     retry: (options) => thenWork(retryTurn(scope, key, options)),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),

@@ -46,6 +46,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   appendMessages: { messages: [{ role: 'user', content: 'Hello' }] },
   sendInput: { input: 'Hello' },
   answerQuestion: { text: 'Yes' },
+  beginCall: { tool: 'refund', input: { order: 'A1' } },
+  endCall: { token: `1.${'0'.repeat(32)}`, output: 'refunded' },
   commitState: { patch: [{ op: 'add', path: '/facts/port', value: 1 }] },
   liftProvenance: { paths: ['/facts/port'], to: 'verified', why: 'looked' },
   rewindSession: { to: { seq: 1 } },

@@ -4,6 +4,7 @@ import { maxPayloadBytes } from '../../../core/ports/store.ts';
 import type { Run } from '../../../core/runs/runs.ts';
 import { maxMessages, type Session } from '../../../core/runtime/session.ts';
 import { listOf } from '../../../schema/bounded.ts';
+import { BegunCall, CallBeginning, CallEnding } from '../../../schema/call-request.ts';
 import type { SessionEvent } from '../../../schema/event.ts';
 import { Text } from '../../../schema/json.ts';
 import { Message, type MessageInput, someParts, UserPart } from '../../../schema/message.ts';
@@ -159,6 +160,36 @@ export const runRoutes = [
     body: z.strictObject({ text: Text.max(100_000) }),
     handle: async ({ session, params, body }) => {
       await session.answer(params.call, body.text);
+    },
+  }),
+  defineSessionRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/tool-calls',
+    name: 'beginCall',
+    verb: 'session.beginCall',
+    summary: 'Journals that a loop outside Perdure begins a call, before its tool runs',
+    about:
+      'Without a token, the call claims the session: earlier loops are fenced, and their calls in flight end as interrupted. The answer has the token that the later calls of this loop and their ends must show.',
+    body: CallBeginning,
+    maxBytes,
+    keyKeptBy: 'library',
+    status: 201,
+    answer: BegunCall,
+    handle: ({ session, body, idempotencyKey }) => session.beginCall(body, { idempotencyKey }),
+  }),
+  defineSessionRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/tool-calls/{call}/end',
+    name: 'endCall',
+    verb: 'session.endCall',
+    summary: 'Journals how a call of a loop outside Perdure ended',
+    about: 'A token of an earlier claim is rejected with FENCED, and nothing is written.',
+    params: ofCall,
+    body: CallEnding,
+    maxBytes,
+    keyKeptBy: 'library',
+    handle: async ({ session, params, body, idempotencyKey }) => {
+      await session.endCall(params.call, body, { idempotencyKey });
     },
   }),
   defineSessionRoute({
