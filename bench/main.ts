@@ -4,6 +4,7 @@ import { engineCases } from './cases/index.ts';
 import type { Engine, EngineName } from './engines/engine.ts';
 import { postgresEngine } from './engines/postgres.ts';
 import { sqliteEngine } from './engines/sqlite.ts';
+import { estimateError } from './estimate-error.ts';
 import { type Figure, type Result, resultOf } from './figure.ts';
 import { filesCost } from './files-cost.ts';
 import { Histories } from './histories.ts';
@@ -71,6 +72,10 @@ try {
   if (options.cases.includes('import')) {
     progress('import');
     await measure('import', '', () => importCost(library.url, options.quick));
+  }
+  if (options.cases.includes('estimate')) {
+    progress('estimate');
+    await measure('estimate', '', () => estimateError(library));
   }
 } finally {
   await library.remove();

@@ -11,11 +11,16 @@ import { state } from './state.ts';
 import { wake } from './wake.ts';
 
 /**
- * In the order they run; cases that need long histories share them. `files` and `import` need no engine, see main.ts.
+ * In the order they run; cases that need long histories share them. `files`, `import` and `estimate` need no engine, see main.ts.
  */
 export const engineCases = { append, loop, wake, state, runs, server, cluster, bytes, open, fork } satisfies Record<
   string,
   BenchCase
 >;
-export const caseNames = [...(Object.keys(engineCases) as (keyof typeof engineCases)[]), 'files', 'import'] as const;
+export const caseNames = [
+  ...(Object.keys(engineCases) as (keyof typeof engineCases)[]),
+  'files',
+  'import',
+  'estimate',
+] as const;
 export type CaseName = (typeof caseNames)[number];
