@@ -68,6 +68,7 @@ export const permissions = {
     import: maintain,
     commits: read,
     toolCalls: read,
+    runs: read,
     rebuildProjections: maintain,
   },
   session: {
@@ -86,6 +87,7 @@ export const permissions = {
     send: change,
     inputs: read,
     run: read,
+    runs: read,
     cancel: change,
     answer: change,
     approve: settle,
