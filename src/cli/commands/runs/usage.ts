@@ -8,6 +8,7 @@ import { type Context, defineCommand } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { count } from '../../render/quantity.ts';
 import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
+import { sessionName } from '../../render/session-name.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { totalSpent, usedText } from '../../render/usage-text.ts';
 import { wrap } from '../../terminal/display-width.ts';
@@ -80,7 +81,7 @@ const tableOf = (
 
 const titlesOf = async (sessions: Sessions, query: ListOptions): Promise<readonly (readonly [string, string])[]> => {
   const page = await omitForbidden(sessions.list(query));
-  return (page?.sessions ?? []).map(({ id, title = '' }) => [id, title]);
+  return (page?.sessions ?? []).map((each) => [each.id, sessionName(each)]);
 };
 
 export const usage = defineCommand({

@@ -18,19 +18,23 @@ export const open = defineCommand({
       Priority.options,
       'low, normal or high: which sessions workers take first; default normal',
     ),
+    'carry-from': text('SESSION', 'start with the facts, pins, decisions, plan and artifacts of this session'),
     ...filesOptions,
   },
   examples: [
     'perdure open --agent demo',
     `perdure open --title 'Fix the failing test'`,
     `perdure open --metadata '{"ticket":"OPS-12"}'`,
+    'perdure open --agent demo --carry-from ses_…',
   ],
   makesStore: true,
   json: SummaryView,
-  run: async (context, { options: { title, metadata, priority, agent: named, from, git, ref, cwd } }) => {
+  run: async (context, { options }) => {
+    const { title, metadata, priority, agent: named, from, git, ref, cwd, 'carry-from': carried } = options;
     const about = parseAbout({ title, metadata, priority });
     const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
-    const session = await openNew(context, { ...about, agent }, { from, git, ref, cwd });
+    const carryFrom = carried === undefined ? undefined : await context.sessionId(carried);
+    const session = await openNew(context, { ...about, agent, carryFrom }, { from, git, ref, cwd });
     await context.answer(await session.summary(), () => session.id);
   },
 });
