@@ -27,7 +27,8 @@ export {
   type ToolContext,
   ToolFailure,
 } from './core/ports/tool.ts';
-export type { Approvals, PendingApproval } from './core/runs/approvals.ts';
+export type { AnswerOptions, Approvals, PendingApproval } from './core/runs/approvals.ts';
+export type { RunPage, RunsOptions, WorkspaceRunPage } from './core/runs/list-runs.ts';
 export type { Retry } from './core/runs/retry.ts';
 export type { Run } from './core/runs/runs.ts';
 export type { SendInput, SendOptions } from './core/runs/send.ts';

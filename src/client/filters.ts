@@ -1,3 +1,4 @@
+import type { RunsOptions } from '../core/runs/list-runs.ts';
 import type { UsageQuery } from '../core/runs/workspace-usage.ts';
 import type { CallFilter, CommitFilter } from '../core/state/record-filter.ts';
 import type { Query } from './address.ts';
@@ -19,4 +20,10 @@ export const filterQuery = ({
   lastTurns: last?.turns,
   fromTurn: turns?.from,
   toTurn: turns?.to,
+});
+
+export const runsQuery = ({ since, until, ...options }: RunsOptions = {}): Query => ({
+  ...options,
+  since: time(since),
+  until: time(until),
 });

@@ -14,7 +14,7 @@ import { type AgentRef, agentRef } from './agent-ref.ts';
 import { commitAfar } from './commit.ts';
 import { readEvents } from './events.ts';
 import { artifactsAfar, filesAfar } from './files.ts';
-import { filterQuery } from './filters.ts';
+import { filterQuery, runsQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
 import { localOnly } from './local-only.ts';
 import { runAfar } from './run.ts';
@@ -82,6 +82,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
       await transport.json(`${at}${path`/runs/${wanted}`}`);
       return run(wanted as RunId);
     },
+    runs: (options) => transport.json(`${at}/runs`, { query: runsQuery(options) }),
     cancel: async (wanted) => {
       if (wanted === undefined) return (await post<{ readonly run?: RunId }>(`${at}/cancel`)).run;
       await run(wanted).cancel();

@@ -8,7 +8,7 @@ import { parseInput } from '../schema/parse-input.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 import { path } from './address.ts';
 import { type AgentRef, agentRef } from './agent-ref.ts';
-import { filterQuery } from './filters.ts';
+import { filterQuery, runsQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
 import { localOnly } from './local-only.ts';
 import { type ClientSessionOf, sessionAfar } from './session.ts';
@@ -58,6 +58,7 @@ export const sessionsAfar = (transport: Transport): ClientSessions => ({
     const query = filterQuery(filter);
     return (await transport.json<Listed<'calls', Sessions['toolCalls']>>('/v1/tool-calls', { query })).calls;
   },
+  runs: (options) => transport.json('/v1/runs', { query: runsQuery(options) }),
   rebuildProjections: async () =>
     (
       await transport.json<Listed<'events', Sessions['rebuildProjections']>>('/v1/rebuild-projections', {

@@ -101,6 +101,9 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['append', loop, '--role', 'assistant', '8080.']);
   await json(['commit', loop, '--fact', 'port=8080']);
   await json(['pin', loop, 'port']);
+  await json(['lift', loop, '/facts/port', '--to', 'verified', '--why', 'checked']);
+  const [{ id: carried }] = await json(['open', '--carry-from', loop]);
+  await json(['bind', carried, 'demo']);
   const [{ seq }] = await json(['commit', loop, '--fact', 'host=here']);
   await json(['revert', loop, String(seq)]);
   await json(['state', loop]);
@@ -110,7 +113,10 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['ls']);
   await json(['usage', id]);
   await json(['usage']);
-  await json(['calls', id]);
+  await json(['calls', id, '--input']);
+  await json(['runs', id]);
+  await json(['runs']);
+  await json(['context', id]);
   await json(['agents']);
   await json(['limit', id, '--turns', '100']);
   await json(['handoff', id, '--to', 'human']);

@@ -11,7 +11,6 @@ export const otherWords: Readonly<Record<string, string>> = {
   list: 'ls',
   sessions: 'ls',
   status: 'show',
-  runs: 'show',
   history: 'log',
   events: 'log',
   transcript: 'show',

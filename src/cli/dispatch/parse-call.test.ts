@@ -76,7 +76,6 @@ test('[CLI1, CLI8, CLI22] a wrong call names the problem, the probable intention
     [['-v'], /^there is no option -v: did you mean --version\?/],
     [['events'], /no command "events": did you mean `perdure log`/],
     [['status'], /no command "status": did you mean `perdure show`/],
-    [['runs', 'ses_x'], /no command "runs": did you mean `perdure show`/],
     [['cost'], /no command "cost": did you mean `perdure usage`/],
     [['rename'], /no command "rename": did you mean `perdure title`/],
     [['init'], /no command "init": did you mean `perdure setup`/],

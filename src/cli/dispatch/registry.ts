@@ -13,12 +13,14 @@ import { cancel } from '../commands/runs/cancel.ts';
 import { chat } from '../commands/runs/chat.ts';
 import { handoff } from '../commands/runs/handoff.ts';
 import { limit } from '../commands/runs/limit.ts';
+import { runs } from '../commands/runs/runs.ts';
 import { send } from '../commands/runs/send.ts';
 import { usage } from '../commands/runs/usage.ts';
 import { worker } from '../commands/runs/worker.ts';
 import { workers } from '../commands/runs/workers.ts';
 import { adopt } from '../commands/sessions/adopt.ts';
 import { backup } from '../commands/sessions/backup.ts';
+import { bind } from '../commands/sessions/bind.ts';
 import { exportCommand } from '../commands/sessions/export.ts';
 import { fork } from '../commands/sessions/fork.ts';
 import { gc } from '../commands/sessions/gc.ts';
@@ -44,9 +46,11 @@ import { setup } from '../commands/setup/setup.ts';
 import { artifacts } from '../commands/state/artifacts.ts';
 import { commit } from '../commands/state/commit.ts';
 import { compact } from '../commands/state/compact.ts';
+import { context } from '../commands/state/context.ts';
 import { diff } from '../commands/state/diff.ts';
 import { filesReading } from '../commands/state/files-reading.ts';
 import { filesWriting } from '../commands/state/files-writing.ts';
+import { lift } from '../commands/state/lift.ts';
 import { pin } from '../commands/state/pin.ts';
 import { recall } from '../commands/state/recall.ts';
 import { revert } from '../commands/state/revert.ts';
@@ -76,12 +80,26 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'look',
     about: 'see what happened, and why',
-    commands: [ls, show, log, state, diff, calls, happened, usage, tree, recall, replay, verify],
+    commands: [ls, show, log, state, diff, runs, calls, happened, usage, tree, context, recall, replay, verify],
   },
   {
     name: 'change',
     about: 'start, branch, go back and end',
-    commands: [open, title, append, commit, revert, pin, fork, rewind, adopt, compact, ...lifecycleCommands],
+    commands: [
+      open,
+      title,
+      bind,
+      append,
+      commit,
+      revert,
+      lift,
+      pin,
+      fork,
+      rewind,
+      adopt,
+      compact,
+      ...lifecycleCommands,
+    ],
   },
   { name: 'files', about: 'the files of a session', commands: [...filesReading, ...filesWriting, artifacts] },
   { name: 'server', about: 'serve sessions, and work on them', commands: [serve, worker, workers, ...webhookCommands] },

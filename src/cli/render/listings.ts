@@ -3,6 +3,7 @@ import type { Named } from '../names/find-id.ts';
 import type { Context } from '../parse/command.ts';
 import { truncate } from '../terminal/display-width.ts';
 import { messageGist } from './event-gist.ts';
+import { sessionName } from './session-name.ts';
 import { shellWord } from './wrap-command.ts';
 
 const maxListed = 50;
@@ -11,7 +12,10 @@ const maxPaths = 1000;
 const maxAbout = 60;
 
 const sessionsOf = async (context: Context): Promise<readonly Named[]> =>
-  (await (await context.sessions()).list({ limit: maxListed })).sessions.map(({ id, title }) => ({ id, about: title }));
+  (await (await context.sessions()).list({ limit: maxListed })).sessions.map((each) => ({
+    id: each.id,
+    about: sessionName(each),
+  }));
 
 /** The newest turns first, each with the beginning of its first message. */
 const turnsOf = async (context: Context, session: string | undefined): Promise<readonly Named[]> => {

@@ -48,14 +48,22 @@ const turnLine = ({ turn, at }: TranscriptEntry, out: Terminal): readonly string
   out.style('dim', `── turn ${turn} · ${localDay(at)} ${localTime(at)} ──`),
 ];
 
+interface Shown {
+  readonly role: Message['role'];
+  readonly content: readonly Part[];
+}
+
+const messageLines = ({ role, content }: Shown, out: Terminal): readonly string[] => [
+  out.style(roleStyle[role], role),
+  ...content.flatMap((part: Part) => partLines(part, out)).map((line) => (indent + line).trimEnd()),
+];
+
+/** Messages without their turns, as a model gets them. */
+export const renderMessages = (messages: readonly Shown[], out: Terminal): readonly string[] =>
+  messages.flatMap((message) => messageLines(message, out));
+
 export const renderTranscript = (entries: readonly TranscriptEntry[], out: Terminal): readonly string[] =>
   entries.flatMap((entry, index) => {
-    const { message, turn } = entry;
-    const newTurn = turn !== entries[index - 1]?.turn;
-    const lines = message.content.flatMap((part: Part) => partLines(part, out));
-    return [
-      ...(newTurn ? turnLine(entry, out) : []),
-      out.style(roleStyle[message.role], message.role),
-      ...lines.map((line) => (indent + line).trimEnd()),
-    ];
+    const newTurn = entry.turn !== entries[index - 1]?.turn;
+    return [...(newTurn ? turnLine(entry, out) : []), ...messageLines(entry.message, out)];
   });

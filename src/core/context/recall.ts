@@ -12,8 +12,8 @@ import { readTranscript, readTurns, type TranscriptEntry } from './transcript.ts
 /** A call that is recorded only in the journal, with its input and output. */
 export interface RecalledCall extends CallRecord {
   readonly input: Json;
-  readonly output?: Json;
-  readonly error?: { readonly name: string; readonly message: string };
+  readonly output?: Json | undefined;
+  readonly error?: { readonly name: string; readonly message: string } | undefined;
 }
 
 const isOf = (message: Message, callId: string): boolean =>

@@ -67,6 +67,7 @@ export const permissions = {
     import: maintain,
     commits: read,
     toolCalls: read,
+    runs: read,
     rebuildProjections: maintain,
   },
   session: {
@@ -85,6 +86,7 @@ export const permissions = {
     send: change,
     inputs: read,
     run: read,
+    runs: read,
     cancel: change,
     answer: change,
     approve: settle,

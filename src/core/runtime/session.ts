@@ -29,12 +29,12 @@ import { resolvePoint } from '../engine/points.ts';
 import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
-import type { CallRecord } from '../ports/store.ts';
 import { type AnswerOptions, answerApproval } from '../runs/approvals.ts';
 import { cancelRun } from '../runs/cancel.ts';
 import { findRun } from '../runs/find-run.ts';
 import { type HandoffOptions, handOver } from '../runs/handoff.ts';
 import { limitSession } from '../runs/limit.ts';
+import { listRuns, type RunPage, type RunsOptions } from '../runs/list-runs.ts';
 import { type PauseOptions, pauseSession, resumeSession } from '../runs/pause.ts';
 import { type Retry, type RetryOptions, retryTurn } from '../runs/retry.ts';
 import type { Run } from '../runs/runs.ts';
@@ -54,6 +54,7 @@ import { type HappenedOptions, readHappened } from '../sessions/happened.ts';
 import { type Reversal, revertCommit } from '../sessions/revert.ts';
 import { type Rewind, type RewindOptions, rewindSession } from '../sessions/rewind.ts';
 import { readTree, type TreeNode } from '../sessions/tree.ts';
+import type { CallDetails } from '../state/call-contents.ts';
 import { type Change, type CommitOptions, commitState, liftProvenance } from '../state/commit.ts';
 import { findCalls, findCommits } from '../state/commits.ts';
 import { diffPlaces, type SessionDiff } from '../state/diff.ts';
@@ -122,6 +123,11 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   inputs(): Promise<readonly WaitingInput[]>;
   /** Finds a run of this session that was admitted earlier, by this process or another. */
   run(id: string): Promise<Run<Output>>;
+  /**
+   * The runs of this session, the last admitted one first: how each ended or what it waits for, who worked on it, with
+   * which model and tools, and what it used.
+   */
+  runs(options?: RunsOptions): Promise<RunPage>;
   /**
    * Cancels the run in progress immediately, or the given run. Returns the id of the cancelled run, or undefined if
    * there was none.
@@ -204,10 +210,10 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
    */
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
   /**
-   * Matching calls of the live lineage, newest first. A call that was cut off by a fork or a rewind is reported as
-   * `interrupted`.
+   * Matching calls of the live lineage, newest first, also those that were refused before they ran. A call that was cut
+   * off by a fork or a rewind is reported as `interrupted`. With `input`, each call has its input and output.
    */
-  toolCalls(filter?: CallFilter): Promise<readonly CallRecord[]>;
+  toolCalls(filter?: CallFilter): Promise<readonly CallDetails[]>;
   /** The whole family that the session belongs to, from its root. */
   tree(): Promise<TreeNode>;
   /** The differences between two places, both as a patch and grouped by the kind of change. */
@@ -324,6 +330,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     send: (input, options) => sendInput(scope, key, input, options),
     inputs: () => waitingInputs(scope, key),
     run: (wanted) => findRun(scope, key, wanted),
+    runs: (options) => listRuns(scope, key, options),
     cancel: async (wanted) => cancelRun(scope, key, parseInput('the run', RunId.optional(), wanted)),
     answer: async (question, text) =>
       thenWork(

@@ -10,10 +10,12 @@ import type { ImportOptions } from '../bundles/import-options.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
-import type { CallRecord, Imported, ListQuery } from '../ports/store.ts';
+import type { Imported, ListQuery } from '../ports/store.ts';
+import { listWorkspaceRuns, type RunsOptions, type WorkspaceRunPage } from '../runs/list-runs.ts';
 import type { Agent } from '../session/agent.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { type OpenOptions, openSession } from '../sessions/open-session.ts';
+import type { CallDetails } from '../state/call-contents.ts';
 import { findCalls, findCommits } from '../state/commits.ts';
 import type { CallFilter, CommitFilter } from '../state/record-filter.ts';
 import type { Scope } from './scope.ts';
@@ -57,7 +59,9 @@ export interface Sessions {
   /** Commits across the workspace: which session touched a path, in which turn, by which tool. Newest first. */
   commits(filter?: Omit<CommitFilter, 'turns' | 'last'>): Promise<readonly CommitRecord[]>;
   /** Calls across the workspace: which session called which tool, and with what outcome. Newest first. */
-  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallRecord[]>;
+  toolCalls(filter?: Omit<CallFilter, 'turns' | 'last'>): Promise<readonly CallDetails[]>;
+  /** Runs across the workspace, the last admitted one first. */
+  runs(options?: RunsOptions): Promise<WorkspaceRunPage>;
   /** Rebuilds the indexes and summaries that are stored beside the logs. Returns the number of events read. */
   rebuildProjections(): Promise<number>;
 }
@@ -101,6 +105,7 @@ export const sessionsOf = (scope: Scope): Sessions => ({
   import: (bundle, options) => importBundle(scope, bundle, options),
   commits: (filter) => findCommits(scope, undefined, filter),
   toolCalls: (filter) => findCalls(scope, undefined, filter),
+  runs: (options) => listWorkspaceRuns(scope, options),
   rebuildProjections: async () => {
     const events = await scope.store.rebuildProjections(scope.workspace);
     scope.folds.forgetAll();

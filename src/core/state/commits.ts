@@ -5,11 +5,12 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { indexedPrefix } from '../../schema/path-pattern.ts';
 import { firstLiveTurn } from '../engine/points.ts';
 import type { LogAccess } from '../engine/scope.ts';
-import type { CallQuery, CallRecord, CommitQuery, EventRanges, SessionKey } from '../ports/store.ts';
+import type { CallQuery, CommitQuery, EventRanges, SessionKey } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveAndAfter, liveWithin } from '../session/live-lineage.ts';
 import { type CommitRecord, commitRecord, isMatch } from '../session/state/commit-record.ts';
+import { type CallDetails, defaultWithInput, withContents } from './call-contents.ts';
 import { liveRecords } from './live-records.ts';
 import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
 
@@ -201,16 +202,18 @@ export const findCalls = async (
   scope: LogAccess,
   key: SessionKey | undefined,
   filter: CallFilter = {},
-): Promise<readonly CallRecord[]> => {
+): Promise<readonly CallDetails[]> => {
   const parsed = parseInput('the query', CallFilter, filter);
-  const { tool, actor, callId, run, status, since, until, limit, ...window } = parsed;
+  const { tool, actor, callId, run, status, since, until, input = false, ...rest } = parsed;
+  const { limit = input ? defaultWithInput : undefined, ...window } = rest;
   const { within, isWanted } = await select(scope, key, window);
   const query = { within, tool, actor, status: many(status), since: time(since), until: time(until) };
-  return collect(
+  const calls = await collect(
     (page) => scope.store.findCalls(scope.workspace, { ...query, ...page }),
     (call) =>
       (run === undefined || call.run === run) && (callId === undefined || call.callId === callId) ? call : undefined,
     isWanted,
     limit,
   );
+  return input ? withContents(scope, calls) : calls;
 };

@@ -6,6 +6,7 @@ import { PathPattern } from '../../schema/path-pattern.ts';
 import { type Provenance, provenances } from '../../schema/state.ts';
 import { Following } from '../engine/events.ts';
 import type { CallStatus } from '../ports/store.ts';
+import { maxWithInput } from './call-contents.ts';
 
 export interface RecordWindow {
   /** First and last turn, both inclusive. Like `last`, this filter is allowed only for one session. */
@@ -32,6 +33,8 @@ export interface CallFilter extends RecordWindow {
   readonly callId?: string | undefined;
   readonly run?: RunId | undefined;
   readonly status?: CallStatus | readonly CallStatus[] | undefined;
+  /** Also reads the inputs and outputs. The limit is then 100 by default, and 1000 at most. */
+  readonly input?: boolean | undefined;
 }
 
 export interface WatchFilter {
@@ -73,7 +76,13 @@ export const CallFilter = Window.extend({
   callId: Text.optional(),
   run: RunId.optional(),
   status: oneOrMany(['running', ...toolOutcomes]),
-}).refine(isOneWindow, twoWindows);
+  input: z.boolean().optional(),
+})
+  .refine(isOneWindow, twoWindows)
+  .refine(({ input, limit = 1 }) => !input || limit <= maxWithInput, {
+    error: `with input, at most ${maxWithInput} calls are read: lower the limit, or ask for a smaller window`,
+    path: ['limit'],
+  });
 
 export const WatchFilter = Following.extend({ path: PathPattern.optional(), provenance: oneOrMany(provenances) });
 

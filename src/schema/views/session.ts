@@ -6,6 +6,7 @@ import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { brokenOffReasons, Message, ResultSource, toolOutcomes } from '../message.ts';
 import { Usage, waitReasons } from '../run.ts';
+import { RunRecord } from '../run-record.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
 
@@ -73,6 +74,10 @@ export const CallView = z
     inputHash: z.string(),
     outputHash: z.string().optional(),
     source: ResultSource.optional(),
+    input: Json.optional(),
+    output: Json.optional(),
+    error: z.strictObject({ name: z.string(), message: z.string() }).optional(),
+    clipped: z.array(z.enum(['input', 'output', 'error'])).optional(),
   })
   .meta({ id: 'ToolCall' });
 export const CallsView = z.strictObject({ calls: z.array(CallView) });
@@ -128,6 +133,9 @@ export const VerificationView = z.discriminatedUnion('ok', [
     bad: z.strictObject({ seq: Seq, reason: z.string(), path: z.string().optional(), blob: z.string().optional() }),
   }),
 ]);
+
+export const RunPageView = z.strictObject({ runs: z.array(RunRecord), cursor: z.string().optional() });
+export const WorkspaceRunPageView = RunPageView.extend({ damaged: z.array(SessionId) });
 
 export const RunView = z.strictObject({ run: RunId, session: SessionId }).meta({ id: 'Run' });
 

@@ -3,12 +3,13 @@ import type { CallFilter } from '../../../core/state/record-filter.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { CallsView } from '../../../schema/views/session.ts';
 import { checkIdPart, findId } from '../../names/find-id.ts';
-import { type Context, choice, defineCommand, text } from '../../parse/command.ts';
+import { type Context, choice, defineCommand, flag, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { parseWindow, windowOptions } from '../../parse/record-window.ts';
 import { duration } from '../../render/quantity.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
-import { age, isoTime } from '../../render/time.ts';
+import { age, ago, isoTime } from '../../render/time.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 
 type CallRecord = Awaited<ReturnType<Sessions['toolCalls']>>[number];
@@ -35,6 +36,7 @@ const columns: readonly Column[] = [
   { title: 'STATUS' },
   { title: 'TOOK', align: 'right', leaves: 5 },
   { title: 'TOOL', flexible: true },
+  { title: 'FROM', leaves: 0 },
   { title: 'CALL', leaves: 1 },
 ];
 
@@ -65,20 +67,38 @@ const cells = (call: CallRecord, time: (at: number) => string): readonly string[
   call.status,
   call.durationMs === undefined ? '' : duration(call.durationMs),
   printableLine(call.tool),
+  call.source ?? '',
   printableLine(call.callId),
 ];
 
 const tableOf = (calls: readonly CallRecord[], { out, now }: Context, withSession: boolean): readonly string[] => {
-  const from = withSession ? 0 : 1;
   const at = now();
   const time = out.isTerminal ? (when: number) => age(when, at) : isoTime;
-  const rows = calls.map((call) => cells(call, time).slice(from));
-  return layOutTable(columns.slice(from), rows, out.columns, (cell, { title }, row) => {
+  const isShown = ({ title }: Column): boolean => {
+    if (title === 'SESSION') return withSession;
+    return title !== 'FROM' || calls.some(({ source }) => source);
+  };
+  const shown = columns.filter(isShown);
+  const rows = calls.map((call) => cells(call, time).filter((_, index) => isShown(columns[index]!)));
+  return layOutTable(shown, rows, out.columns, (cell, { title }, row) => {
     if (row < 0) return out.style('dim', cell);
     if (title !== 'STATUS') return cell;
     const { status } = calls[row]!;
     return out.style(status === 'ok' ? 'green' : status === 'running' ? 'yellow' : 'red', cell);
   });
+};
+
+/** A call with its input and what came out of it, each on one line. */
+const detailsOf = (call: CallRecord, { out, now }: Context): readonly string[] => {
+  const { session, seq, tool, status, source, at, input, output, error } = call;
+  const from = source ? `, from ${source}` : '';
+  const line = (mark: string, value: string) => hangingIndent(`  ${mark} `, printableLine(value), out.columns);
+  return [
+    out.style('bold', printableLine(`${session} seq:${seq} ${tool} ${status}${from}, ${ago(at, now())}`)),
+    ...(input === undefined ? [] : line('→', JSON.stringify(input))),
+    ...(output === undefined ? [] : line('←', typeof output === 'string' ? output : JSON.stringify(output))),
+    ...(error ? line('←', `${error.name}: ${error.message}`) : []),
+  ];
 };
 
 export const calls = defineCommand({
@@ -90,13 +110,19 @@ export const calls = defineCommand({
     actor: text('ACTOR', 'only calls by this actor, such as agent:coder'),
     status: choice('STATUS', statuses, `only those that are ${statuses.join(', ')}`),
     run: text('RUN', 'only calls of this run'),
+    input: flag('also show inputs and outputs; long ones are cut'),
     ...windowOptions,
-    limit: text('N', 'at most N; default 1000'),
+    limit: text('N', 'at most N; default 1000, with --input 100'),
   },
   notes: [
+    'A call that was refused before it ran is unknown_tool, invalid_input or denied. FROM says where a result came from that the tool did not return itself: reconcile, replay or person.',
     'If a fork or a rewind cuts a call off in the middle, the call is interrupted in the session that goes on from there.',
   ],
-  examples: ['perdure calls ses_… --last 5', 'perdure calls --status threw --since 24h'],
+  examples: [
+    'perdure calls ses_… --last 5',
+    'perdure calls --status threw --since 24h',
+    'perdure calls ses_… --status denied --input',
+  ],
   needsNoAgents: true,
   json: CallsView,
   run: async (context, { args: [named], options }) => {
@@ -107,12 +133,15 @@ export const calls = defineCommand({
       status: options.status,
       ...parseWindow(options, { now: context.now(), isOneSession: named !== undefined }),
       limit: parseCount('--limit', options.limit, 1),
+      input: options.input,
     };
     const source = named === undefined ? await context.sessions() : await context.session(named);
     const run = options.run === undefined ? undefined : await findRun(source, options.run);
     const found = await source.toolCalls({ ...filter, run });
-    await context.answer({ calls: found }, () =>
-      found.length > 0 ? tableOf(found, context, named === undefined) : 'no tool calls match',
-    );
+    await context.answer({ calls: found }, () => {
+      if (found.length === 0) return 'no tool calls match';
+      if (options.input) return found.flatMap((call) => detailsOf(call, context));
+      return tableOf(found, context, named === undefined);
+    });
   },
 });

@@ -6,6 +6,7 @@ import { omitForbidden } from '../../backing/omit-forbidden.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { parseUsagePage, parseUsageQuery, usageOptions } from '../../parse/usage-query.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
+import { sessionName } from '../../render/session-name.ts';
 import { usageCsv } from '../../render/usage-csv.ts';
 import { unpricedText, usageTable } from '../../render/usage-table.ts';
 import { amountTexts, usedText } from '../../render/usage-text.ts';
@@ -39,7 +40,7 @@ const linesOfOne = (usage: SessionUsage, { out }: Context): readonly string[] =>
 const titlesOf = async (context: Context, { by }: UsageReport): Promise<ReadonlyMap<string, string>> => {
   if (by !== 'session' || context.json) return new Map();
   const page = await omitForbidden((await context.sessions()).list({ limit: 1000 }));
-  return new Map((page?.sessions ?? []).map(({ id, title = '' }) => [id, title]));
+  return new Map((page?.sessions ?? []).map((each) => [each.id, sessionName(each)]));
 };
 
 /** Without a named workspace, the program on a store reads the usage of all workspaces. */

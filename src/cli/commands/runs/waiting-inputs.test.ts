@@ -31,7 +31,7 @@ test('[CLIR12, CLIR32] show counts the waiting inputs, even while a run waits or
   await session.send('two');
   await session.send('three');
   await runtime.worker().runUntilIdle();
-  expect((await call('show', id)).out).toMatch(/\nwaits for approval: .*\n2 inputs wait\n/);
+  expect((await call('show', id)).out).toMatch(/\nwaits for approval: .*\n {2}shell .*\n2 inputs wait\n/);
   await session.pause();
   expect((await call('show', id)).out).toMatch(/\n2 inputs wait\n/);
   expect(await json('show', id, '--at', '0')).toMatchObject({ waitingInputs: 2 });

@@ -1,16 +1,25 @@
 import { expect, test } from 'vitest';
 import { callCliOn } from '../../../../test/support/cli/call-cli.ts';
+import { defineAgent } from '../../../core/session/agent.ts';
+import { defineScript } from '../../../models/script.ts';
 import { openRuntime } from '../../../runtime.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 import { demoAgent } from '../../config/demo-agent.ts';
 import { displayWidth } from '../../terminal/display-width.ts';
 
+const failing = defineAgent({
+  name: 'failing',
+  version: 1,
+  model: defineScript({ name: 'failing', steps: [{ calls: [{ tool: 'none', input: {} }] }] }),
+  policies: { maxSteps: 1 },
+});
+
 const start = async () => {
   const database = newMemoryDatabase();
   const runtime = await openRuntime({
     store: openMemoryStore(database),
-    agents: [demoAgent],
+    agents: [demoAgent, failing],
     worker: false,
   });
   const cli = (argv: readonly string[], columns = Number.POSITIVE_INFINITY) =>
@@ -38,9 +47,9 @@ test('[CLI15] ls shows what runs wait for, in a column that appears only if some
   await deleting.send('delete it');
   await runtime.worker().runUntilIdle();
   const { out } = await cli(['ls']);
-  expect(out).toMatch(/^SESSION +STATUS +WAITS FOR +TURNS +MESSAGES +AGE +TITLE\n/);
-  expect(out).toMatch(new RegExp(`^${asking.id} +active +question +1 .*Asking$`, 'm'));
-  expect(out).toMatch(new RegExp(`^${deleting.id} +active +approval +1 .*Deleting$`, 'm'));
+  expect(out).toMatch(/^SESSION +STATUS +WAITS FOR +TURNS +MESSAGES +AGE +FOR +TITLE\n/);
+  expect(out).toMatch(new RegExp(`^${asking.id} +active +question +1 .*Which colour.* +Asking$`, 'm'));
+  expect(out).toMatch(new RegExp(`^${deleting.id} +active +approval +1 .*shell .* +Deleting$`, 'm'));
   expect(out).toMatch(new RegExp(`^${plain.id} +open +0 .*Plain$`, 'm'));
   const narrow = (await cli(['ls'], 40)).out;
   expect(narrow).toMatch(/active +approval +Deleting\n/);
@@ -82,4 +91,32 @@ test('[CLI15, CLI7] archived sessions do not use up the page size of ls, but can
   expect((await cli(['show', away.slice(-8)])).out).toContain(away);
   expect((await cli(['verify', '--all'])).out).toContain('4 sessions, all sound');
   expect((await cli(['complete', 'sessions'])).out).toContain(last);
+});
+
+test('[VIEW9, VIEW10] ls names untitled sessions by their first words, and shows failed last runs and the progress of plans', async () => {
+  const { runtime, cli } = await start();
+  const untitled = await runtime.sessions.open();
+  await untitled.append({ role: 'user', content: 'Why is\n the sky blue?' });
+  expect((await cli(['ls'])).out).toMatch(new RegExp(`^${untitled.id} .*Why is the sky blue\\?$`, 'm'));
+  expect((await cli(['ls'])).out).not.toMatch(/PLAN|LAST RUN|FOR/);
+  await untitled.commit((draft) => {
+    draft.plan.a = { step: 'look up', status: 'done', order: 1 };
+    draft.plan.b = { step: 'answer', status: 'todo', order: 2 };
+  });
+  const limited = await runtime.sessions.open({ agent: demoAgent, title: 'Limited', budget: { turns: 0 } });
+  await limited.send('hello');
+  await runtime.worker().runUntilIdle();
+  const { out } = await cli(['ls']);
+  expect(out).toMatch(new RegExp(`^${untitled.id} .* 1/2 .*Why is the sky blue\\?$`, 'm'));
+  expect(out).toMatch(new RegExp(`^${limited.id} +active +budget .*turns.* Limited$`, 'm'));
+});
+
+test('[VIEW10] ls shows that the last run failed, until there is a newer input', async () => {
+  const { runtime, cli } = await start();
+  const session = await runtime.sessions.open({ agent: failing, title: 'Fails' });
+  await session.send('hello');
+  await runtime.worker().runUntilIdle();
+  expect((await cli(['ls'])).out).toMatch(new RegExp(`^${session.id} +active +failed MAX_STEPS .*Fails$`, 'm'));
+  await session.send('again');
+  expect((await cli(['ls'])).out).not.toContain('LAST RUN');
 });

@@ -5,51 +5,77 @@ import { inUse } from '../../names/find-session.ts';
 import { type Context, defineCommand, flag } from '../../parse/command.ts';
 import { count } from '../../render/quantity.ts';
 import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
+import { sessionName } from '../../render/session-name.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';
+import { waitsFor } from '../../render/waits-for.ts';
+import { truncate } from '../../terminal/display-width.ts';
 import { paintStatus } from '../../terminal/paint.ts';
 import { printableLine } from '../../terminal/printable.ts';
+import type { Style } from '../../terminal/terminal.ts';
 
 const pageSize = 1000;
 
-const waitsFor: Column = { title: 'WAITS FOR' };
+interface ListedColumn extends Column {
+  readonly of: (summary: SessionSummary, now: number) => string;
+  /** On a terminal, a longer value is cut to this width. */
+  readonly max?: number;
+  /** Set for a column that is left out if no session has a value for it. */
+  readonly isOptional?: true;
+  readonly style?: Style;
+}
 
-/** Columns of the listing. The column for what a run waits for is left out if no run waits. */
-const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
-  { title: 'SESSION', shortens: 3 },
-  { title: 'STATUS' },
-  ...(sessions.some(({ waiting }) => waiting) ? [waitsFor] : []),
-  { title: 'TURNS', align: 'right', leaves: 2 },
-  { title: 'MESSAGES', align: 'right', leaves: 1 },
-  { title: 'AGE', align: 'right', leaves: 4 },
-  { title: 'TITLE', flexible: true, leaves: 5 },
+const maxDetail = 48;
+
+const columns: readonly ListedColumn[] = [
+  { title: 'SESSION', shortens: 3, of: ({ id }) => id },
+  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'WAITS FOR', of: (summary, now) => waitsFor(summary, now)?.what ?? '', isOptional: true, style: 'yellow' },
+  {
+    title: 'LAST RUN',
+    of: ({ failure }) => (failure ? `failed ${failure.code}` : ''),
+    max: maxDetail,
+    isOptional: true,
+    style: 'red',
+  },
+  { title: 'TURNS', align: 'right', leaves: 2, of: ({ turn }) => String(turn) },
+  { title: 'MESSAGES', align: 'right', leaves: 1, of: ({ messages }) => String(messages) },
+  {
+    title: 'PLAN',
+    align: 'right',
+    leaves: 3,
+    of: ({ plan }) => (plan && plan.total > 0 ? `${plan.done}/${plan.total}` : ''),
+    isOptional: true,
+  },
+  { title: 'AGE', align: 'right', leaves: 4, of: ({ updatedAt }, now) => age(updatedAt, now) },
+  {
+    title: 'FOR',
+    leaves: 0,
+    of: (summary, now) => waitsFor(summary, now)?.on ?? '',
+    max: maxDetail,
+    isOptional: true,
+    style: 'dim',
+  },
+  { title: 'TITLE', flexible: true, leaves: 5, of: sessionName },
 ];
-
-/** What the run waits for, and in how long it continues by itself. */
-const waitText = ({ waiting, waitsUntil }: SessionSummary, now: number): string =>
-  waitsUntil === undefined ? String(waiting ?? '') : `${waiting}, ${age(now, waitsUntil)}`;
-
-const row = (summary: SessionSummary, columns: readonly Column[], now: number): readonly string[] => {
-  const { id, status, turn, messages, updatedAt, title = '' } = summary;
-  return [
-    printableLine(id),
-    printableLine(status),
-    ...(columns.includes(waitsFor) ? [printableLine(waitText(summary, now))] : []),
-    String(turn),
-    String(messages),
-    age(updatedAt, now),
-    printableLine(title),
-  ];
-};
 
 const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): readonly string[] => {
   const at = now();
-  const columns = columnsFor(sessions);
-  const rows = sessions.map((summary) => row(summary, columns, at));
-  return layOutTable(columns, rows, out.columns, (cell, { title }, index) => {
-    if (index < 0) return out.style('dim', cell);
-    if (title === waitsFor.title) return out.style('yellow', cell);
-    return title === 'STATUS' ? paintStatus(sessions[index]!.status, out, cell) : cell;
+  const cellOf = ({ of, max }: ListedColumn, summary: SessionSummary): string => {
+    const text = printableLine(of(summary, at));
+    return max !== undefined && Number.isFinite(out.columns) ? truncate(text, max) : text;
+  };
+  const cells = columns.map((column) => sessions.map((summary) => cellOf(column, summary)));
+  const shown = columns.flatMap((column, index) =>
+    column.isOptional && cells[index]!.every((cell) => cell === '') ? [] : [{ column, index }],
+  );
+  const rows = sessions.map((_, row) => shown.map(({ index }) => cells[index]![row]!));
+  const listed = shown.map(({ column }) => column);
+  return layOutTable(listed, rows, out.columns, (cell, column, row) => {
+    if (row < 0) return out.style('dim', cell);
+    const { style } = column as ListedColumn;
+    if (style) return out.style(style, cell);
+    return column.title === 'STATUS' ? paintStatus(sessions[row]!.status, out, cell) : cell;
   });
 };
 
@@ -68,10 +94,13 @@ const archivedText = async (sessions: Sessions): Promise<string | undefined> => 
 
 export const ls = defineCommand({
   name: 'ls',
-  summary: 'list sessions, newest change first, and what their runs wait for',
+  summary: 'list sessions, newest change first: what they wait for, failed last runs, the progress of plans',
   args: [],
   options: { ...listingOptions, all: flag('all of them, archived ones too') },
-  notes: ['Archived sessions are listed with --all or --status archived.'],
+  notes: [
+    'Archived sessions are listed with --all or --status archived.',
+    'An untitled session is listed by the first words that a person sent to it.',
+  ],
   examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
   needsNoAgents: true,
   json: SessionPageView,

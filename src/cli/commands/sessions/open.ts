@@ -19,6 +19,7 @@ export const open = defineCommand({
       Priority.options,
       'low, normal or high: which sessions workers take first; default normal',
     ),
+    'carry-from': text('SESSION', 'start with the facts, pins, decisions, plan and artifacts of this session'),
     ...filesOptions,
     ...limitOptions,
   },
@@ -27,15 +28,18 @@ export const open = defineCommand({
     `perdure open --title 'Fix the failing test'`,
     `perdure open --metadata '{"ticket":"OPS-12"}'`,
     'perdure open --agent demo --tokens 50000 --usd 0.50 --turns 20',
+    'perdure open --agent demo --carry-from ses_…',
   ],
   makesStore: true,
   json: SummaryView,
   run: async (context, { options }) => {
-    const { title, metadata, priority, agent: named, from, git, ref, cwd } = options;
-    const about = parseAbout({ title, metadata, priority });
+    const { title, metadata, priority, agent: named, from, git, ref, cwd, 'carry-from': carried } = options;
+    const described = parseAbout({ title, metadata, priority });
     const budget = parseLimits(options);
     const agent = named === undefined ? undefined : chooseAgent(await context.config(), named);
-    const session = await openNew(context, { ...about, agent, ...(budget && { budget }) }, { from, git, ref, cwd });
+    const carryFrom = carried === undefined ? undefined : await context.sessionId(carried);
+    const about = { ...described, agent, carryFrom, ...(budget && { budget }) };
+    const session = await openNew(context, about, { from, git, ref, cwd });
     await context.answer(await session.summary(), () => session.id);
   },
 });

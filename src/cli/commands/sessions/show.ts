@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import type { SessionUsage } from '../../../core/runs/usage.ts';
+import type { Session } from '../../../core/runtime/session.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
 import { SummaryView, TranscriptView } from '../../../schema/views/session.ts';
 import { UsageView } from '../../../schema/views/usage.ts';
 import { omitForbidden } from '../../backing/omit-forbidden.ts';
+import { nameOf } from '../../config/choose-agent.ts';
 import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';
 import { count } from '../../render/quantity.ts';
 import { renderTranscript } from '../../render/render-transcript.ts';
+import { sessionName } from '../../render/session-name.ts';
 import { ago, isoTime } from '../../render/time.ts';
 import { usageLine } from '../../render/usage-text.ts';
 import { lastFailure } from '../../runs/last-failure.ts';
@@ -19,6 +22,8 @@ import { printableJson, printableLine } from '../../terminal/printable.ts';
 interface Shown {
   readonly summary: SessionSummary;
   readonly waitingInputs: number;
+  /** The tools of the agent, or those that its last run had. Absent if neither is known. */
+  readonly tools?: readonly string[] | undefined;
   /** Absent if the key lacks the area `usage`. */
   readonly usage?: SessionUsage | undefined;
 }
@@ -26,11 +31,35 @@ interface Shown {
 const waitLine = ({ waiting, waitsUntil }: SessionSummary, attach: string): string =>
   `waits for ${waiting}${waitsUntil === undefined ? '' : ` until ${isoTime(waitsUntil)}, then continues by itself`}: ${attach}`;
 
+/** Number of runs that are searched for the tools of the agent. The newest ones may not have begun. */
+const newestRuns = 20;
+
+/** Who works on the session: the agent or a person, and with which tools. */
+const workers = ({ agent, holder }: SessionSummary, tools: Shown['tools']): string => {
+  const held = holder === 'human' ? 'held by a person' : agent ? 'held by its agent' : 'driven by your own loop';
+  const offered = tools && `tools: ${tools.map(printableLine).join(', ') || 'none'}`;
+  return [
+    ...(agent ? [`agent ${printableLine(nameOf(agent))}`] : ['no agent']),
+    held,
+    ...(offered ? [offered] : []),
+  ].join(' · ');
+};
+
+/** The tools of the session's agent as it is configured here, or else those of its last run. */
+const toolsOf = async (context: Context, session: Session, { agent }: SessionSummary): Promise<Shown['tools']> => {
+  if (!agent) return undefined;
+  const listed = await omitForbidden((async () => (await context.runtime()).agents.list())());
+  const here = listed?.find((each) => nameOf(each) === nameOf(agent));
+  if (here) return here.tools.map(({ name }) => name);
+  return (await session.runs({ limit: newestRuns })).runs.find((run) => run.tools)?.tools;
+};
+
 const heading = (
-  { summary, waitingInputs: inputs, usage }: Shown,
+  { summary, waitingInputs: inputs, tools, usage }: Shown,
   { out, now, commandText }: Context,
 ): readonly string[] => {
-  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata } = summary;
+  const { id, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waitingOn, plan } =
+    summary;
   const at = now();
   const used = usage && usageLine(usage);
   const counts = [
@@ -42,9 +71,12 @@ const heading = (
   ];
   return [
     out.style('bold', printableLine(id)),
-    ...(title ? wrap(printableLine(title), out.columns) : []),
+    ...(sessionName(summary) ? wrap(printableLine(sessionName(summary)), out.columns) : []),
     ...hangingIndent(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
+    ...hangingIndent('', workers(summary, tools), out.columns),
+    ...(plan && plan.total > 0 ? [`plan: ${plan.done} of ${plan.total} done`] : []),
     ...(summary.waiting ? hangingIndent('', waitLine(summary, commandText('attach', id)), out.columns) : []),
+    ...(waitingOn ? hangingIndent('  ', printableLine(waitingOn), out.columns) : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(used ? wrap(used, out.columns) : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),
@@ -65,6 +97,7 @@ export const show = defineCommand({
   json: z.strictObject({
     summary: SummaryView,
     waitingInputs: z.int().nonnegative(),
+    tools: z.array(z.string()).optional(),
     usage: UsageView.optional(),
     transcript: TranscriptView.shape.entries,
   }),
@@ -75,7 +108,8 @@ export const show = defineCommand({
     const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
     const waitingInputs = (await session.inputs()).length;
     const usage = await omitForbidden(session.usage());
-    const shown = { summary, waitingInputs, ...(usage && { usage }) };
+    const tools = await toolsOf(context, session, summary);
+    const shown = { summary, waitingInputs, ...(tools && { tools }), ...(usage && { usage }) };
     const failure = context.json ? undefined : await lastFailure(session, summary.seq);
     await context.answer({ ...shown, transcript }, () => [
       ...heading(shown, context),

@@ -4,6 +4,7 @@ import { Text } from '../../../schema/json.ts';
 import { Status } from '../../../schema/lifecycle.ts';
 import { ToolCallId } from '../../../schema/message.ts';
 import { PointText } from '../../../schema/place.ts';
+import { runStatuses } from '../../../schema/run-record.ts';
 
 /** Path parameters. */
 export const inRun = { run: RunId };
@@ -35,6 +36,15 @@ export const sessionPage = {
   limit: limitUpTo(1000).optional(),
   cursor: z.string().max(200).optional(),
   by: z.enum(['change', 'id']).optional(),
+};
+
+/** Query of a listing of runs. */
+export const runPage = {
+  status: z.array(z.enum(runStatuses)).optional(),
+  since: Whole.optional(),
+  until: Whole.optional(),
+  limit: limitUpTo(1000).optional(),
+  cursor: z.string().max(200).optional(),
 };
 
 export const atPoint = { at: PointText.optional() };

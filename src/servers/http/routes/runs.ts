@@ -13,9 +13,15 @@ import { InputPolicy } from '../../../schema/run.ts';
 import type { RunPart } from '../../../schema/run-part.ts';
 import { hasEnded } from '../../../schema/run-result.ts';
 import { EventPage, EventView } from '../../../schema/views/event.ts';
-import { InputsView, RunResultView, RunView } from '../../../schema/views/session.ts';
-import { type Frame, stream } from '../route.ts';
-import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, Whole } from './fields.ts';
+import {
+  InputsView,
+  RunPageView,
+  RunResultView,
+  RunView,
+  WorkspaceRunPageView,
+} from '../../../schema/views/session.ts';
+import { defineRoute, type Frame, stream } from '../route.ts';
+import { atPoint, Flag, inRun, limitUpTo, nothing, ofCall, runPage, Whole } from './fields.ts';
 import { lastId } from './last-id.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -110,6 +116,32 @@ export const runRoutes = [
     summary: 'The waiting inputs in order: neither begun nor joined to a run',
     answer: InputsView,
     handle: async ({ session }) => ({ inputs: [...(await session.inputs())] }),
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/runs',
+    name: 'listRuns',
+    verb: 'session.runs',
+    summary: 'The runs of the session, the last admitted one first',
+    query: runPage,
+    answer: RunPageView,
+    handle: async ({ session, query }) => {
+      const { runs, ...page } = await session.runs(query);
+      return { runs: [...runs], ...page };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/runs',
+    name: 'listWorkspaceRuns',
+    verb: 'sessions.runs',
+    summary: 'The runs of the workspace, the last admitted one first',
+    query: runPage,
+    answer: WorkspaceRunPageView,
+    handle: async ({ runtime, query }) => {
+      const { runs, damaged, ...page } = await runtime.sessions.runs(query);
+      return { runs: [...runs], damaged: [...damaged], ...page };
+    },
   }),
   defineSessionRoute({
     method: 'GET',

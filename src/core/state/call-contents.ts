@@ -1,0 +1,78 @@
+import type { SessionEvent } from '../../schema/event.ts';
+import type { Json } from '../../schema/json.ts';
+import { keyOf, type LogAccess } from '../engine/scope.ts';
+import type { CallRecord } from '../ports/store.ts';
+import { clip } from '../session/context/clip.ts';
+import { decodeEvent } from '../session/events/event-codec.ts';
+import { isSessionDamage } from '../session/events/session-damaged.ts';
+
+/** A call with what was given to the tool and what it returned. Both are read only if the query asks for them. */
+export interface CallDetails extends CallRecord {
+  /** Absent if its event cannot be read. */
+  readonly input?: Json | undefined;
+  readonly output?: Json | undefined;
+  readonly error?: { readonly name: string; readonly message: string } | undefined;
+  /** The fields that are too long to be listed. They hold the beginning of their text instead. */
+  readonly clipped?: readonly ('input' | 'output' | 'error')[] | undefined;
+}
+
+/** A query for inputs and outputs returns so many calls, unless it says how many. */
+export const defaultWithInput = 100;
+/** A query for inputs and outputs may ask for so many calls. */
+export const maxWithInput = 1000;
+
+const maxChars = 8000;
+/** How many calls are read at the same time. */
+const readAtOnce = 16;
+
+const clippedText = (text: string, seq: number): string =>
+  `${clip(text, maxChars)} [… ${text.length - maxChars} of ${text.length} characters left out; event ${seq} has all of it]`;
+
+/** Returns the value, or the beginning of its text if it is long. */
+const bounded = (value: Json, seq: number): { readonly value: Json; readonly isClipped: boolean } => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= maxChars
+    ? { value, isClipped: false }
+    : { value: clippedText(text, seq).toWellFormed(), isClipped: true };
+};
+
+const eventAt = async (scope: LogAccess, { session }: CallRecord, seq: number): Promise<SessionEvent | undefined> => {
+  try {
+    const [stored] = await scope.store.read(keyOf(scope, session), { after: seq - 1, upTo: seq, limit: 1 });
+    return stored && decodeEvent(scope.workspace, stored);
+  } catch (error) {
+    if (isSessionDamage(error)) return undefined;
+    throw error;
+  }
+};
+
+const detailsOf = async (scope: LogAccess, call: CallRecord): Promise<CallDetails> => {
+  const [called, ended] = await Promise.all([
+    eventAt(scope, call, call.seq),
+    call.endedSeq === undefined ? undefined : eventAt(scope, call, call.endedSeq),
+  ]);
+  const input = called?.type === 'tool.called' ? bounded(called.payload.input, call.seq) : undefined;
+  const output = ended?.type === 'tool.completed' ? bounded(ended.payload.output, ended.seq) : undefined;
+  const failure = ended?.type === 'tool.failed' ? ended.payload.error : undefined;
+  const message = failure && bounded(failure.message, ended!.seq);
+  const clipped = (['input', 'output', 'error'] as const).filter((name) => {
+    return { input, output, error: message }[name]?.isClipped;
+  });
+  return {
+    ...call,
+    ...(input && { input: input.value }),
+    ...(output && { output: output.value }),
+    ...(failure && message && { error: { name: failure.name, message: message.value as string } }),
+    ...(clipped.length > 0 && { clipped }),
+  };
+};
+
+/** Adds the inputs and outputs of calls, read from their events. */
+export const withContents = async (scope: LogAccess, calls: readonly CallRecord[]): Promise<readonly CallDetails[]> => {
+  const read: CallDetails[] = [];
+  for (let from = 0; from < calls.length; from += readAtOnce) {
+    const batch = calls.slice(from, from + readAtOnce);
+    read.push(...(await Promise.all(batch.map((call) => detailsOf(scope, call)))));
+  }
+  return read;
+};
