@@ -54,6 +54,7 @@ state.committed    =       =         =         =         =         =
 tool.called        =       =         =         =         =         =
 tool.completed     =       =         =         =         =         =
 tool.failed        =       =         =         =         =         =
+calls.happened     =       =         =         =         =         =
 context.compacted  =       =         =         =         =         =
 run.started        =       =         =         =         =         =
 run.ended          =       =         =         =         =         =

@@ -32,6 +32,8 @@ export const forkSession = async (
   scope: WriteAccess & HappenedAccess,
   key: SessionKey,
   options: ForkOptions = {},
+  /** A replay passes false: its context must be that of the recording. */
+  recordsHappened = true,
 ): Promise<SessionId> => {
   const { at, title } = parseInput('the fork', Options, options);
   const head = await scope.folds.outline(key);
@@ -39,8 +41,8 @@ export const forkSession = async (
   const counted = await scope.folds.countedAt(key, seq);
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
-  const { all } = await happenedBeyond(scope, key, head, point, point.happened);
-  const drafts = decideFork(point, scope.actor, title, all);
+  const left = recordsHappened ? await happenedBeyond(scope, key, head, point, point.happened) : undefined;
+  const drafts = decideFork(point, scope.actor, title, left?.all);
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },
