@@ -23,7 +23,7 @@ test('[FILE19] the store is asked once whether it has the files from before a re
     writeFileSync(join(folder, 'a'), text);
     return 'done';
   };
-  const tool = defineTool({ name: 'act', input: z.object({}), execute });
+  const tool = defineTool({ name: 'act', input: z.object({}), confined: true, execute });
   const steps = [{ when: { answers: 0 }, calls: [{ tool: 'act', input: {} }] }, { text: 'Done.' }];
   const script = defineScript({ name: 'acts', everyTurn: true, steps });
   const agent = defineAgent({ name: 'tester', version: 1, model: scriptedModel(script), tools: [tool] });

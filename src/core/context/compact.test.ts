@@ -231,7 +231,7 @@ test('[CTX5] a fact and a part of the state can be recalled by name, and an unkn
     await expect(session.recall(key), key).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   }
   const parts =
-    'try one of turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, toolsUsed, filesModified, decisions';
+    'try one of turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, happened, toolsUsed, filesModified';
   for (const [key, advice] of [
     ['foo', parts],
     ['constructor', parts],
@@ -240,6 +240,7 @@ test('[CTX5] a fact and a part of the state can be recalled by name, and an unkn
     ['output:1', 'use the seq'],
     ['fact:x', 'try facts'],
     ['summary', 'nothing was compacted yet'],
+    ['happened', 'no call was left behind'],
   ] as const)
     await expect(session.recall(key)).rejects.toThrow(`there is nothing to recall under "${key}": ${advice}`);
   await session.append({ role: 'user', content: 'hello' });

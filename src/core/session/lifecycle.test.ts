@@ -56,6 +56,7 @@ tool.called        =       =         =         =         =         =
 call.reported      =       =         =         =         =         =
 tool.completed     =       =         =         =         =         =
 tool.failed        =       =         =         =         =         =
+calls.happened     =       =         =         =         =         =
 context.compacted  =       =         =         =         =         =
 run.started        =       =         =         =         =         =
 run.ended          =       =         =         =         =         =

@@ -33,6 +33,8 @@ export const forkSession = async (
   scope: WriteAccess & HappenedAccess,
   key: SessionKey,
   options: ForkOptions = {},
+  /** A replay passes false: its context must be that of the recording. */
+  recordsHappened = true,
 ): Promise<SessionId> => {
   const { at, title } = parseInput('the fork', Options, options);
   const head = await scope.folds.outline(key);
@@ -41,8 +43,8 @@ export const forkSession = async (
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
   const partial = await readPartialAnswer(scope, key, point);
-  const { all: happened } = await happenedBeyond(scope, key, head, point, point.happened);
-  const drafts = decideFork(point, scope.actor, title, { partial, happened });
+  const left = recordsHappened ? await happenedBeyond(scope, key, head, point, point.happened) : undefined;
+  const drafts = decideFork(point, scope.actor, title, { partial, happened: left?.all });
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },

@@ -131,7 +131,7 @@ const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, 
 export const recordedTools = (
   tools: ReadonlyMap<string, Tool>,
   { calls }: RecordedRun,
-  live: boolean,
+  { live, isRepeat }: { readonly live: boolean; isRepeat(tool: string, input: Json): Promise<boolean> },
 ): ReadonlyMap<string, Tool> => {
   const left = Map.groupBy(calls, ({ tool, input }) => keyOf(tool, input));
   const wrap = (tool: Tool): Tool => {
@@ -151,7 +151,9 @@ export const recordedTools = (
         const parsed = tool.parse(input);
         if ('problem' in parsed) throw new EndedAs(failedEnd('invalid_input', 'InvalidInput', parsed.problem));
         if (!live || tool.question || tool.handoff) throw new EndedAs(notRecorded);
-        if (await tool.approvalFor(input, context)) throw new EndedAs(notApproved);
+        const mayRepeat = tool.effects === 'once' && tool.repeat !== 'allow' && !tool.isConfined(input);
+        const repeats = mayRepeat && (await isRepeat(tool.name, input));
+        if (repeats || (await tool.approvalFor(input, context))) throw new EndedAs(notApproved);
         return tool.execute(parsed.value as never, context);
       },
     };

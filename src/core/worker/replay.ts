@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
+import type { Json } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
 import { resolvePoint } from '../engine/points.ts';
+import { findRepeat } from '../engine/repeated-call.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import { type AgentAccess, type FollowAccess, keyOf, type LogAccess } from '../engine/scope.ts';
 import { placeOf } from '../files/disk/place.ts';
@@ -144,7 +146,9 @@ const play = async (
   const { id: run } = await admitInput(scope, fork, contentOf(recorded.input));
   const writer = new RunWriter(scope, fork);
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
-  const tools = recordedTools(agent.tools, recorded, live);
+  const isRepeat = async (tool: string, input: Json): Promise<boolean> =>
+    (await findRepeat(scope, fork, await writer.fold(), { tool, input })) !== undefined;
+  const tools = recordedTools(agent.tools, recorded, { live, isRepeat });
   const driving = driveRun({
     scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
     writer,
@@ -187,7 +191,7 @@ export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: Repl
   if (!recorded) throw nothingToReplay(key, turn);
   const at = events[0]!.seq - 1;
   const requested = (await scope.folds.at(key, at)).queue.find(({ run }) => run === events[0]!.run);
-  const fork = keyOf(scope, await forkSession(scope, key, { at: { seq: at }, title: `replay of turn ${turn}` }));
+  const fork = keyOf(scope, await forkSession(scope, key, { at: { seq: at }, title: `replay of turn ${turn}` }, false));
   try {
     await handOver(scope, fork, { to: 'human', reason: `replays turn ${turn} of ${key.session}` });
     const { replayed, isOver } = await play(scope, fork, { events, recorded, requested }, options);
