@@ -72,7 +72,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
   test("[SUB7] a child that waits for budget continues when its parent's budget is raised, within its own limit", async () => {
     const started = await start([{ text: 'Here it is.' }]);
     await started.runtime.worker().start();
-    await started.session.limit({ tokens: 17_000 });
+    await started.session.limit({ tokens: 400 });
     const run = await started.session.send('Go');
     await expect
       .poll(async () => (await (await childOf(started))?.summary())?.waiting, { timeout: 10_000 })
@@ -82,7 +82,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const limits = (await Array.fromAsync((await childOf(started))!.events())).flatMap((event) =>
       event.type === 'budget.set' ? [event.payload.limits.tokens] : [],
     );
-    expect(limits[0]).toBeLessThan(17_000);
+    expect(limits[0]).toBeLessThan(400);
     expect(limits.slice(1)).toEqual([helperTokens]);
   });
 

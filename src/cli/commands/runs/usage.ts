@@ -78,7 +78,7 @@ export const usage = defineCommand({
   examples: [
     'perdure usage',
     'perdure usage ses_…',
-    'perdure usage --workspace acme --month 2026-11 --by member --csv',
+    'perdure usage --month 2026-11 --by member --csv',
     'perdure usage --member mia --by day --since 30d',
     'perdure usage --all --json | jq .total',
   ],
