@@ -1,5 +1,5 @@
 import type { TranscriptEntry } from '../../core/context/transcript.ts';
-import type { Message } from '../../schema/message.ts';
+import type { BrokenOff, Message } from '../../schema/message.ts';
 import { truncate, wrap } from '../terminal/display-width.ts';
 import { roleStyle } from '../terminal/paint.ts';
 import { printableLine, printableLines } from '../terminal/printable.ts';
@@ -12,6 +12,12 @@ const indent = '  ';
 /** Prose wider than this is hard to read. */
 const maxProse = 100;
 const maxShortLine = 200;
+
+const brokenOffTexts: Readonly<Record<BrokenOff, string>> = {
+  cancelled: 'the run was cancelled',
+  stopped: 'its worker stopped',
+  failed: 'the model failed',
+};
 
 const base64Bytes = (data: string): number => Math.floor((data.length * 3) / 4) - (/=*$/.exec(data)?.[0].length ?? 0);
 
@@ -29,7 +35,9 @@ const partLines = (part: Part, out: Terminal): readonly string[] => {
     case 'text':
       return paragraph(part.text, out);
     case 'reasoning':
-      return paragraph(part.text, out).map((line) => out.style(['dim', 'italic'], line));
+      return ['reasoning:', ...paragraph(part.text, out).map((line) => indent + line)].map((line) =>
+        out.style(['dim', 'italic'], line),
+      );
     case 'file': {
       const size = `${base64Bytes(part.data)} bytes`;
       return [out.style('dim', shortLine(`[file ${part.name ?? ''} ${part.mediaType}, ${size}]`, out))];
@@ -48,6 +56,12 @@ const turnLine = ({ turn, at }: TranscriptEntry, out: Terminal): readonly string
   out.style('dim', `── turn ${turn} · ${localDay(at)} ${localTime(at)} ──`),
 ];
 
+const brokenOffNote = ({ brokenOff, omittedChars }: TranscriptEntry, out: Terminal): string => {
+  if (!brokenOff) return '';
+  const left = omittedChars ? `, ${omittedChars} characters left out` : '';
+  return out.style('yellow', ` (broken off: ${brokenOffTexts[brokenOff]}${left})`);
+};
+
 export const renderTranscript = (entries: readonly TranscriptEntry[], out: Terminal): readonly string[] =>
   entries.flatMap((entry, index) => {
     const { message, turn } = entry;
@@ -55,7 +69,7 @@ export const renderTranscript = (entries: readonly TranscriptEntry[], out: Termi
     const lines = message.content.flatMap((part: Part) => partLines(part, out));
     return [
       ...(newTurn ? turnLine(entry, out) : []),
-      out.style(roleStyle[message.role], message.role),
+      out.style(roleStyle[message.role], message.role) + brokenOffNote(entry, out),
       ...lines.map((line) => (indent + line).trimEnd()),
     ];
   });
