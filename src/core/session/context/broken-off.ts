@@ -1,5 +1,5 @@
 import type { BrokenOff, Message } from '../../../schema/message.ts';
-import { endsWithin } from './clip-results.ts';
+import { endsWithin } from './clip.ts';
 
 /** The maximum length of a broken-off answer in a context. */
 const maxToldChars = 8000;
