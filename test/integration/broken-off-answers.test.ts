@@ -215,6 +215,54 @@ describe.each(storeKinds)('answers that break off on %s', (kind) => {
     expect(parts.filter(({ type }) => type === 'restart')).toHaveLength(2);
   });
 
+  test('[CUT2, RUN7, RUN8] a handoff and an immediate pause keep what was shown, before what follows', async () => {
+    const { session, next } = await start();
+    const run = await session.send('Go');
+    (await next()).say('It is tw');
+    await session.handoff({ to: 'human' });
+    await session.append({ role: 'assistant', content: 'It is one.' });
+    await session.handoff({ to: 'agent' });
+    expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'It is one.' });
+    const broken = (text: string) => ({ role: 'assistant', content: [['text', text]], brokenOff: 'stopped' });
+    const answered = { role: 'assistant', content: [['text', 'It is one.']] };
+    expect(await entriesOf(session)).toEqual([asked, broken('It is tw'), answered]);
+    const second = await session.send('Go');
+    (await next()).say('Half');
+    await session.pause({ withinMs: 0 });
+    expect((await entriesOf(session)).slice(3)).toEqual([asked, broken('Half')]);
+    await session.resume();
+    const { request, say, end } = await next();
+    expect(request.messages.map(({ role }) => role).slice(-3)).toEqual(['user', 'assistant', 'system']);
+    say('Whole.');
+    end();
+    expect(await second.result()).toMatchObject({ status: 'succeeded', output: 'Whole.' });
+    expect((await entriesOf(session)).filter(({ brokenOff }) => brokenOff)).toHaveLength(2);
+  });
+
+  test('[BUDGET3] an answer that broke off within the input of a call is counted, though no text was shown', async () => {
+    const { session, next } = await start();
+    const run = await session.send('Go');
+    const answer = await next();
+    answer.say('{"path":"a.txt","content":"', 'tool-input');
+    await run.cancel();
+    const { payload } = await eventOf(session, 'model.called');
+    expect((await run.waitForEnd()).usage).toMatchObject({ inputTokens: payload.requestTokens, outputTokens: 7 });
+    expect(await entriesOf(session)).toEqual([asked]);
+  });
+
+  test('[CUT1] characters of two UTF-16 units are stored whole, wherever the stream cuts them', async () => {
+    const { session, next } = await start();
+    const run = await session.send('Go');
+    const answer = await next();
+    answer.say(`${long}😀`.slice(0, -1));
+    const { payload, seq } = await eventOf(session, 'message.progressed');
+    expect(payload.pieces).toEqual([{ type: 'text', offset: 0, text: long }]);
+    answer.say(`${'😀'.slice(1)}${long}\u0000`);
+    await eventOf(session, 'message.progressed', seq);
+    await run.cancel();
+    expect((await entriesOf(session))[1]!.content).toEqual([['text', `${long}😀${long}\ufffd`]]);
+  });
+
   test('[CUT6] a fork or a rewind to a point within an answer shows what was stored up to there, and charges nothing', async () => {
     const { session, next } = await start();
     const run = await session.send('Go');

@@ -206,14 +206,17 @@ export class LivePrinter {
     await this.#endFlow();
   }
 
-  async #abandoned({ message, content = [] }: PayloadOf<'message.abandoned'>): Promise<void> {
+  /** Writes what was not shown of a broken-off answer. A rest was shown here if the run was followed. */
+  async #abandoned({ message, content = [], isRest }: PayloadOf<'message.abandoned'>): Promise<void> {
     const { shown } = this.#answer(message);
     this.#answers.delete(message);
-    if (this.#final) {
-      await this.#endFlow();
-      for (const { type, text } of content) if (type === 'text') await this.#write('aside', text);
+    if (isRest && !this.#final) return;
+    for (const { type, text } of content) {
+      const rest = text.startsWith(shown[type]) ? text.slice(shown[type].length) : '';
+      await this.#write(type === 'text' && this.#final ? 'aside' : type, rest);
     }
-    if (shown.text + shown.reasoning === '' && content.length === 0) return;
+    await this.#endFlow();
+    if (isRest || (shown.text + shown.reasoning === '' && content.length === 0)) return;
     await this.#lines([{ mark: '· ', text: 'this answer was cut off', style: 'dim', whole: true }]);
   }
 

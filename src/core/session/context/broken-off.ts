@@ -6,7 +6,7 @@ const maxToldChars = 8000;
 
 const reasons: Readonly<Record<BrokenOff, string>> = {
   cancelled: 'the run was cancelled',
-  stopped: 'the process that worked on it stopped',
+  stopped: 'the work on it was stopped',
   failed: 'the model failed',
 };
 
