@@ -10,6 +10,7 @@ import type { Bench, BenchCase } from '../bench-case.ts';
 import type { BareLoop } from '../engines/engine.ts';
 import { type Figure, show } from '../figure.ts';
 import { median, timeOf } from '../statistics.ts';
+import { streamedAnswer } from './stream.ts';
 
 const steps = 20;
 /**
@@ -132,5 +133,5 @@ const takeover = async (bench: Bench): Promise<Figure> => {
 
 export const runs: BenchCase = async (bench) => {
   bench.progress('runs');
-  return [await overhead(bench), await takeover(bench)];
+  return [await overhead(bench), await streamedAnswer(bench), await takeover(bench)];
 };

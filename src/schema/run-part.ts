@@ -13,7 +13,7 @@ interface PieceOf<Type> {
   readonly text: string;
 }
 
-/** A piece of the answer that is being written. The log does not hold it. */
+/** A piece of the answer that is being written. It is shown before the log has it. */
 export type AnswerPiece = PieceOf<'text'> | PieceOf<'reasoning'> | PieceOf<'tool-input'>;
 
 /** Progress that a tool reports while its call runs. The log does not hold it. */
@@ -27,7 +27,7 @@ export interface ProgressPiece {
 export type EventPart<Output = unknown> = { readonly seq: number } & (
   | { readonly type: 'started'; readonly attempt: number }
   | { readonly type: 'message'; readonly message: Extract<Message, { role: 'assistant' }> }
-  /** The answer broke off. The reader must discard what was shown of this message. */
+  /** The answer broke off. The reader must discard what was shown of this message; the transcript keeps it. */
   | { readonly type: 'restart'; readonly message: MessageId; readonly reason: string }
   | {
       readonly type: 'tool-call';

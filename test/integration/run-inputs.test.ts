@@ -33,6 +33,28 @@ describe.each(storeKinds)('the inputs that wait in a session on %s', (kind) => {
     expect(await (await elsewhere.sessions.get(session.id)).inputs()).toEqual(inputs);
   };
 
+  test('[PIPE3, RUN2] an input that interrupts is answered before all that were waiting, and listed first', async () => {
+    const runtime = await open();
+    const session = await runtime.sessions.open({ agent });
+    const first = await session.send('drop it');
+    const worker = runtime.worker();
+    await worker.start();
+    expect(await first.result()).toMatchObject({ waitingFor: 'approval' });
+    await worker.stop();
+    const queued = [await session.send('two'), await session.send('three')];
+    const urgent = await session.send('now', { policy: 'interrupt' });
+    const newest = await session.send('no, this', { policy: 'interrupt' });
+    expect(await first.waitForEnd()).toMatchObject({ status: 'cancelled' });
+    const order = [newest, urgent, ...queued];
+    await expectWaiting(session, order);
+    await runtime.worker().runUntilIdle();
+    for (const run of order) expect(await run.result()).toMatchObject({ status: 'succeeded' });
+    const begun = (await Array.fromAsync(session.events())).flatMap(({ type, run }) =>
+      type === 'run.started' ? [run] : [],
+    );
+    expect(begun).toEqual([first, ...order].map(({ id }) => id));
+  });
+
   test('[RUN23, RUN37] are listed without a worker, behind a waiting run, during a pause and during a handoff, until each has begun, joined or ended', async () => {
     const runtime = await open();
     const session = await runtime.sessions.open({ agent });

@@ -1,5 +1,5 @@
 import type { TranscriptEntry } from '../../core/context/transcript.ts';
-import type { Message } from '../../schema/message.ts';
+import type { BrokenOff, Message } from '../../schema/message.ts';
 import { truncate, wrap } from '../terminal/display-width.ts';
 import { roleStyle } from '../terminal/paint.ts';
 import { printableLine, printableLines } from '../terminal/printable.ts';
@@ -12,6 +12,12 @@ const indent = '  ';
 /** Prose wider than this is hard to read. */
 const maxProse = 100;
 const maxShortLine = 200;
+
+const brokenOffTexts: Readonly<Record<BrokenOff, string>> = {
+  cancelled: 'the run was cancelled',
+  stopped: 'its worker stopped',
+  failed: 'the model failed',
+};
 
 const base64Bytes = (data: string): number => Math.floor((data.length * 3) / 4) - (/=*$/.exec(data)?.[0].length ?? 0);
 
@@ -29,7 +35,9 @@ const partLines = (part: Part, out: Terminal): readonly string[] => {
     case 'text':
       return paragraph(part.text, out);
     case 'reasoning':
-      return paragraph(part.text, out).map((line) => out.style(['dim', 'italic'], line));
+      return ['reasoning:', ...paragraph(part.text, out).map((line) => indent + line)].map((line) =>
+        out.style(['dim', 'italic'], line),
+      );
     case 'file': {
       const size = `${base64Bytes(part.data)} bytes`;
       return [out.style('dim', shortLine(`[file ${part.name ?? ''} ${part.mediaType}, ${size}]`, out))];
@@ -53,8 +61,8 @@ interface Shown {
   readonly content: readonly Part[];
 }
 
-const messageLines = ({ role, content }: Shown, out: Terminal): readonly string[] => [
-  out.style(roleStyle[role], role),
+const messageLines = ({ role, content }: Shown, out: Terminal, note = ''): readonly string[] => [
+  out.style(roleStyle[role], role) + note,
   ...content.flatMap((part: Part) => partLines(part, out)).map((line) => (indent + line).trimEnd()),
 ];
 
@@ -62,8 +70,14 @@ const messageLines = ({ role, content }: Shown, out: Terminal): readonly string[
 export const renderMessages = (messages: readonly Shown[], out: Terminal): readonly string[] =>
   messages.flatMap((message) => messageLines(message, out));
 
+const brokenOffNote = ({ brokenOff, omittedChars }: TranscriptEntry, out: Terminal): string => {
+  if (!brokenOff) return '';
+  const left = omittedChars ? `, ${omittedChars} characters left out` : '';
+  return out.style('yellow', ` (broken off: ${brokenOffTexts[brokenOff]}${left})`);
+};
+
 export const renderTranscript = (entries: readonly TranscriptEntry[], out: Terminal): readonly string[] =>
   entries.flatMap((entry, index) => {
     const newTurn = entry.turn !== entries[index - 1]?.turn;
-    return [...(newTurn ? turnLine(entry, out) : []), ...messageLines(entry.message, out)];
+    return [...(newTurn ? turnLine(entry, out) : []), ...messageLines(entry.message, out, brokenOffNote(entry, out))];
   });

@@ -1,4 +1,5 @@
-import type { SessionEvent } from '../../schema/event.ts';
+import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
+import type { RunId } from '../../schema/ids.ts';
 import type { Message } from '../../schema/message.ts';
 import type { AnswerPiece, RunPart } from '../../schema/run-part.ts';
 import { truncate, wrap } from '../terminal/display-width.ts';
@@ -6,10 +7,13 @@ import { hangingIndent } from '../terminal/hanging-indent.ts';
 import { printableLine } from '../terminal/printable.ts';
 import type { Style, Terminal } from '../terminal/terminal.ts';
 import { type Activity, activityOf } from './activity.ts';
+import { FinalAnswer, type HeldText } from './final-answer.ts';
 import { FlowingText } from './flowing-text.ts';
 import type { Person } from './person.ts';
 
 type Kind = 'text' | 'reasoning';
+/** What flows to a terminal. `aside` is text of the model that is not its final answer. */
+type Flow = Kind | 'aside';
 
 interface Answer {
   readonly shown: Record<Kind, string>;
@@ -23,22 +27,32 @@ const maxProse = 100;
 const textOf = ({ content }: Message, kind: Kind): string =>
   content.map((part: Message['content'][number]) => (part.type === kind ? part.text : '')).join('');
 
-/** Prints a run as it happens: answers to stdout, everything else to stderr, all in order. */
+/**
+ * Prints a run as it happens: answers to stdout, everything else to stderr, all in order. If stdout is not a terminal,
+ * it gets only the final answer of each run, when the run has ended.
+ */
 export class LivePrinter {
   readonly #out: Terminal;
   readonly #err: Terminal;
   readonly #person: Person | undefined;
+  readonly #final: FinalAnswer | undefined;
   readonly #answers = new Map<string, Answer>();
   /** Text typed here, which is not shown again. */
   readonly #typed: string[] = [];
-  #flow: { readonly kind: Kind; readonly text: FlowingText } | undefined;
+  #flow: { readonly kind: Flow; readonly text: FlowingText } | undefined;
   #hasProgress = false;
   #tail: Promise<void> = Promise.resolve();
 
-  constructor(terminals: { readonly out: Terminal; readonly err: Terminal }, person?: Person | undefined) {
+  /** `isWanted` says whether stdout gets the final answer of a run. */
+  constructor(
+    terminals: { readonly out: Terminal; readonly err: Terminal },
+    person?: Person | undefined,
+    isWanted: (run: RunId | undefined) => boolean = () => true,
+  ) {
     this.#out = terminals.out;
     this.#err = terminals.err;
     this.#person = person;
+    this.#final = terminals.out.isTerminal ? undefined : new FinalAnswer(isWanted);
   }
 
   /** Resolves when everything has been written. Rejects if writing failed. */
@@ -85,7 +99,7 @@ export class LivePrinter {
     this.#tail.catch(() => undefined); // `settled` reports it
   }
 
-  #terminalOf(kind: Kind): Terminal {
+  #terminalOf(kind: Flow): Terminal {
     return kind === 'text' ? this.#out : this.#err;
   }
 
@@ -98,13 +112,13 @@ export class LivePrinter {
   async #piece(piece: AnswerPiece): Promise<void> {
     const { type, text, message } = piece;
     const answer = this.#answer(message);
-    if (type === 'tool-input') return;
+    if (type === 'tool-input' || (type === 'text' && this.#final)) return;
     if (!answer.isAsked) return void answer.early.push(piece);
     answer.shown[type] += text;
     await this.#write(type, text);
   }
 
-  async #write(kind: Kind, text: string): Promise<void> {
+  async #write(kind: Flow, text: string): Promise<void> {
     if (text === '') return;
     await this.#clearProgress();
     if (this.#flow?.kind !== kind) await this.#endFlow();
@@ -116,7 +130,7 @@ export class LivePrinter {
     await this.#put(kind, this.#flow.text.feed(text));
   }
 
-  #put(kind: Kind, text: string): Promise<void> {
+  #put(kind: Flow, text: string): Promise<void> {
     if (text === '') return Promise.resolve();
     const terminal = this.#terminalOf(kind);
     return terminal.write(kind === 'reasoning' ? terminal.style('dim', text) : text);
@@ -162,11 +176,12 @@ export class LivePrinter {
 
   async #print(event: SessionEvent): Promise<void> {
     if (event.type === 'model.called') return this.#asked(event.payload.message);
-    if (event.type === 'message.abandoned') return this.#abandoned(event.payload.message);
+    if (event.type === 'message.abandoned') return this.#abandoned(event.payload);
     if (event.type === 'message.appended' && event.payload.message.role === 'assistant') {
       return this.#finish(event.payload.message);
     }
     if (this.#isTyped(event)) return;
+    if (event.type === 'run.ended') await this.#writeHeld(this.#final?.ended(event));
     await this.#lines(activityOf(event));
   }
 
@@ -183,10 +198,25 @@ export class LivePrinter {
     for (const piece of answer.early.splice(0)) await this.#piece(piece);
   }
 
-  async #abandoned(message: string): Promise<void> {
+  async #writeHeld(held: readonly HeldText[] = []): Promise<void> {
+    for (const { kind, text } of held) {
+      await this.#endFlow();
+      await this.#write(kind, text);
+    }
+    await this.#endFlow();
+  }
+
+  /** Writes what was not shown of a broken-off answer. A rest was shown here if the run was followed. */
+  async #abandoned({ message, content = [], isRest }: PayloadOf<'message.abandoned'>): Promise<void> {
     const { shown } = this.#answer(message);
     this.#answers.delete(message);
-    if (shown.text + shown.reasoning === '') return;
+    if (isRest && !this.#final) return;
+    for (const { type, text } of content) {
+      const rest = text.startsWith(shown[type]) ? text.slice(shown[type].length) : '';
+      await this.#write(type === 'text' && this.#final ? 'aside' : type, rest);
+    }
+    await this.#endFlow();
+    if (isRest || (shown.text + shown.reasoning === '' && content.length === 0)) return;
     await this.#lines([{ mark: '· ', text: 'this answer was cut off', style: 'dim', whole: true }]);
   }
 
@@ -202,6 +232,7 @@ export class LivePrinter {
       shown.reasoning = '';
     }
     await this.#write('reasoning', rest('reasoning'));
+    if (this.#final) return this.#writeHeld(this.#final.answered(message));
     await this.#write('text', rest('text'));
     await this.#endFlow();
   }

@@ -86,7 +86,7 @@ export class LiveSession {
     this.#view = options.runs.view;
     this.#root = options.session;
     this.#target = options.target && newlyFollowed(options.target);
-    this.printer = new LivePrinter(context, options.person);
+    this.printer = new LivePrinter(context, options.person, (run) => !this.#target || this.#target.answeredBy === run);
     if (options.typed !== undefined) this.printer.hide(options.typed);
   }
 

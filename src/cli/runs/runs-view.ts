@@ -69,8 +69,9 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
         ? goesOn({ ...view, holder: 'agent' })
         : { ...view, holder: event.payload.to };
     case 'input.admitted': {
-      const { run, message, notBefore } = event.payload;
-      return { ...view, queue: [...view.queue, { run, message: message.id, notBefore }] };
+      const { run, message, notBefore, policy } = event.payload;
+      const input = { run, message: message.id, notBefore };
+      return { ...view, queue: policy === 'interrupt' ? [input, ...view.queue] : [...view.queue, input] };
     }
     case 'message.appended': {
       const { id } = event.payload.message;

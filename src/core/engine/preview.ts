@@ -1,6 +1,6 @@
 import type { ModelDelta } from '../ports/model.ts';
 
-/** Output that is shown while it is produced, and is not stored in the log. */
+/** Output that is shown while it is produced, before the log has it. */
 export type Preview =
   /**
    * `offset` is the length of this kind of text shown earlier in the message, so that viewers can detect a missed

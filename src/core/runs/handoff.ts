@@ -4,11 +4,13 @@ import { HandoffTarget } from '../../schema/handoff.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { refuseUnableHolder } from '../access/member-standing.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import type { RecordAccess, WriteAccess } from '../engine/scope.ts';
+import type { ModelAccess, RecordAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { refuseUnlessHolder } from '../session/holder.ts';
+import { abandoned } from '../session/runs/partial-answer.ts';
 import { pauseChildren, resumeChildren } from './pause.ts';
 
 const Options = z.strictObject({ to: HandoffTarget, reason: Text.max(2000).optional() });
@@ -29,7 +31,7 @@ const act = ({ to }: Holding): string => (to === 'agent' ? 'hand it back' : 'han
  * subagents wait until the session is handed back.
  */
 export const handOver = async (
-  scope: WriteAccess & RecordAccess,
+  scope: WriteAccess & RecordAccess & Pick<ModelAccess, 'previews'>,
   key: SessionKey,
   input: HandoffOptions,
 ): Promise<void> => {
@@ -41,12 +43,17 @@ export const handOver = async (
   refuseUnlessHolder(seen, scope.caller, act(holding));
   if (seen.holder === 'agent' && to === 'human') await pauseChildren(scope, key, reason);
   if (seen.holder === 'human' && to === 'agent' && seen.status !== 'paused') await resumeChildren(scope, key);
-  await new RunWriter(scope, key).claim((fold) => {
+  await scope.previews.store(key);
+  await new RunWriter(scope, key).claim(async (fold) => {
     refuseUnlessHolder(fold, scope.caller, act(holding));
     if (isHeldSo(fold, holding)) return undefined;
+    const partial = await readPartialAnswer(scope, key, fold);
     const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };
     const handed = { type: 'session.handed', payload: { ...holding, reason }, ...common } as const;
     const mustWait = to === 'human' && fold.run && !fold.run.waitingFor;
-    return mustWait ? [{ type: 'run.waiting', payload: { for: 'human', reason }, ...common }, handed] : [handed];
+    const broken = fold.run?.asked ? [abandoned(fold.run.asked.message, 'stopped', partial, common)] : [];
+    return mustWait
+      ? [...broken, { type: 'run.waiting', payload: { for: 'human', reason }, ...common }, handed]
+      : [...broken, handed];
   });
 };

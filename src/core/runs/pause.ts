@@ -4,17 +4,21 @@ import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import { type CommandSource, execute } from '../engine/execute.ts';
+import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import { type FollowAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
+import { type FollowAccess, keyOf, type LogAccess, type ModelAccess, type WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { lifecycle } from '../session/lifecycle.ts';
+import { abandoned } from '../session/runs/partial-answer.ts';
 
 const Options = z.strictObject({
   reason: Text.max(2000).optional(),
   withinMs: z.int().nonnegative().max(86_400_000).optional(),
 });
 export type PauseOptions = z.input<typeof Options>;
+
+type InterruptAccess = WriteAccess & Pick<ModelAccess, 'previews'>;
 
 const settled = async (scope: FollowAccess, key: SessionKey, after: number, signal: AbortSignal): Promise<void> => {
   for await (const { type } of readEvents(scope, key, { after, follow: true, signal })) {
@@ -56,13 +60,16 @@ const askToPause = async (
   return event;
 };
 
-const interrupt = async (scope: WriteAccess, key: SessionKey, reason?: string): Promise<void> => {
+const interrupt = async (scope: InterruptAccess, key: SessionKey, reason?: string): Promise<void> => {
   await eachChild(scope, key, (child) => interrupt(scope, child, reason));
-  await new RunWriter(scope, key).claim((fold) =>
-    fold.status === 'pausing'
-      ? [{ type: 'session.paused', payload: { reason }, actor: scope.actor, turn: fold.turn, run: fold.run?.id }]
-      : undefined,
-  );
+  await scope.previews.store(key);
+  await new RunWriter(scope, key).claim(async (fold) => {
+    if (fold.status !== 'pausing') return undefined;
+    const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };
+    const partial = await readPartialAnswer(scope, key, fold);
+    const broken = fold.run?.asked ? [abandoned(fold.run.asked.message, 'stopped', partial, common)] : [];
+    return [...broken, { type: 'session.paused', payload: { reason }, ...common }];
+  });
 };
 
 /**
@@ -70,7 +77,7 @@ const interrupt = async (scope: WriteAccess, key: SessionKey, reason?: string): 
  * their workers are fenced.
  */
 export const pauseSession = async (
-  scope: WriteAccess & FollowAccess,
+  scope: InterruptAccess & FollowAccess,
   key: SessionKey,
   options: PauseOptions = {},
 ): Promise<void> => {

@@ -22,7 +22,8 @@ export interface SendOptions {
   readonly idempotencyKey?: string | undefined;
   /**
    * How to treat the input while a run is in progress. `queue`, the default: the input waits. `steer`: it joins the
-   * run at the run's next step. `interrupt`: the run is cancelled first. `reject`: the input is rejected.
+   * run at the run's next step. `interrupt`: the run is cancelled first, and the input is answered before those that
+   * wait. `reject`: the input is rejected.
    */
   readonly policy?: InputPolicy | undefined;
   /** The earliest start of the run: a date, or milliseconds since 1970. Later inputs do not wait for it. */

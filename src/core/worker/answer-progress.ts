@@ -13,8 +13,8 @@ import type { Redactor } from '../session/redaction/redact.ts';
 import { type AnswerText, addPieces, brokenContent, noPieces, restOfPiece } from '../session/runs/partial-answer.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 
-/** The longest time for which text that was shown is not stored, with room for the write itself. */
-const everyMs = 1500;
+/** The longest time for which text that was shown is not stored, with room for a slow write. */
+const everyMs = 1000;
 const everyBytes = 4096;
 
 const endsInPair = /[\uD800-\uDBFF]$/;
@@ -40,10 +40,12 @@ export class AnswerProgress {
   readonly #shown = new Map<AnswerText['type'], string>();
   #pending: readonly AnswerText[] = [];
   #pendingBytes = 0;
-  /** The number of characters of the answer, including inputs of calls, which are not stored before they are whole. */
+  /** The number of characters of the answer, including inputs of calls, which are counted but not stored. */
   #chars = 0;
+  #countedChars = 0;
   #writing: Promise<void> = Promise.resolve();
   #isWriting = false;
+  #isFenced = false;
   #isOver = false;
   #cancelTimer: CancelTimer | undefined;
 
@@ -56,17 +58,22 @@ export class AnswerProgress {
 
   /** Takes text as it was shown, without secrets. */
   show(kind: ModelDelta['kind'], text: string): void {
+    if (this.#isOver) return;
     this.#chars += text.length;
-    if (kind === 'tool-input' || this.#isOver) return;
+    if (kind !== 'tool-input') this.#add(kind, text);
+    if (!this.#isWriting) this.#look();
+  }
+
+  #add(kind: AnswerText['type'], text: string): void {
     const before = this.#shown.get(kind) ?? '';
     this.#shown.set(kind, before + text);
     this.#pending = joined(this.#pending, { type: kind, offset: before.length, text });
     this.#pendingBytes += Buffer.byteLength(text);
-    if (!this.#isWriting) this.#look();
   }
 
   /** Stores everything that was shown until now. Does not reject. */
   flush(): Promise<void> {
+    this.#isWriting = true; // before the write begins, so that a burst of pieces does not queue many writes
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }
@@ -83,12 +90,13 @@ export class AnswerProgress {
     await this.flush();
     this.#isOver = true;
     this.#cancelTimer?.();
-    if (this.#pending.length > 0) await this.#storeRest().catch((error) => this.#run.scope.onWarning(error));
+    if (this.#isFenced && this.#pending.length > 0)
+      await this.#storeRest().catch((error) => this.#run.scope.onWarning(error));
   }
 
   #look(): void {
     if (this.#pendingBytes >= everyBytes) void this.flush();
-    else if (this.#pending.length > 0) {
+    else if (this.#chars > this.#countedChars) {
       this.#cancelTimer ??= this.#run.scope.clock.after(everyMs, () => void this.flush());
     }
   }
@@ -98,14 +106,16 @@ export class AnswerProgress {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const pieces = this.#take();
-    if (pieces.length === 0) return;
-    this.#isWriting = true;
+    const chars = this.#chars;
     try {
+      if (this.#isOver || chars === this.#countedChars) return;
       if (await this.#isSecretStored()) return this.end();
       if (this.#isOver) return;
       await this.#run.writer.record(this.#progressed(pieces));
+      this.#countedChars = chars;
     } catch (error) {
       this.#pending = this.#pending.reduce(joined, pieces);
+      this.#isFenced = isPerdureError(error, 'FENCED');
       if (!isPerdureError(error)) this.#run.scope.onWarning(error);
       return;
     } finally {

@@ -76,7 +76,7 @@ export const send = defineCommand({
   args: ['[SESSION]', '[TEXT]'],
   options,
   notes: [
-    'If TEXT is -, it is read from stdin. Answers go to stdout, everything else to stderr; with --json, each line of stdout is an event.',
+    'If TEXT is -, it is read from stdin. Answers go to stdout, everything else to stderr. In a pipe, stdout gets the final answer only; with --json, each line of stdout is an event.',
     'Ctrl-C leaves the run to a background process, a second Ctrl-C cancels it. Exit codes: 0 succeeded, 1 failed, 3 cancelled, 4 waiting for a person or paused, 130 left.',
   ],
   examples: [

@@ -1,12 +1,12 @@
 import type { BrokenOff, Message } from '../../../schema/message.ts';
-import { endsWithin } from './clip-results.ts';
+import { endsWithin } from './clip.ts';
 
 /** The maximum length of a broken-off answer in a context. */
 const maxToldChars = 8000;
 
 const reasons: Readonly<Record<BrokenOff, string>> = {
   cancelled: 'the run was cancelled',
-  stopped: 'the process that worked on it stopped',
+  stopped: 'the work on it was stopped',
   failed: 'the model failed',
 };
 

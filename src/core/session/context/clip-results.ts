@@ -1,5 +1,5 @@
 import type { Message, ToolResultPart } from '../../../schema/message.ts';
-import { clip } from './clip.ts';
+import { endsWithin } from './clip.ts';
 import { charsPerToken, estimateTokens, type Unit } from './context-units.ts';
 import { shownChars } from './shown-chars.ts';
 
@@ -7,14 +7,6 @@ import { shownChars } from './shown-chars.ts';
 const noteChars = 120;
 
 const textOf = ({ output }: ToolResultPart): string => (typeof output === 'string' ? output : JSON.stringify(output));
-
-/** The beginning and the end of a text, together at most `maxChars` long. */
-export const endsWithin = (text: string, maxChars: number): readonly [head: string, tail: string] => {
-  const chars = Math.max(0, Math.floor(maxChars));
-  const tailChars = Math.floor(chars / 3);
-  const tail = tailChars > 0 ? text.slice(-tailChars).replace(/^[\uDC00-\uDFFF]/, '') : '';
-  return [clip(text, chars - tailChars), tail];
-};
 
 const clipResult = (part: ToolResultPart, maxChars: number): ToolResultPart => {
   if (shownChars(part.output) <= maxChars) return part;

@@ -117,6 +117,7 @@ export interface Child {
 /** The part of a session's fold that concerns its runs. */
 export interface RunFold {
   readonly run?: ActiveRun | undefined;
+  /** In the order in which they are answered, if they are due. */
   readonly queue: readonly QueuedInput[];
   /** Approvals of calls that have no result yet. */
   readonly approvals: Readonly<Record<ApprovalId, ApprovalState>>;
@@ -348,6 +349,12 @@ const answer = (before: RunFold, { payload, actor }: SessionEvent<'question.answ
   return { ...before, questions: { ...before.questions, [payload.callId]: answered } };
 };
 
+/** Queues an input. One that interrupts is answered before all that wait already. */
+const admit = (before: RunFold, input: QueuedInput): RunFold => ({
+  ...before,
+  queue: input.policy === 'interrupt' ? [input, ...before.queue] : [...before.queue, input],
+});
+
 const join = (before: RunFold, input: QueuedInput): RunFold => ({
   ...onRun(before, (run) => ({ ...run, steeredBy: [...new Set([...run.steeredBy, input.by])] })),
   queue: before.queue.filter((each) => each !== input),
@@ -379,7 +386,7 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
     case 'session.closed':
       return stopClockAt(before, event);
     case 'input.admitted':
-      return { ...before, queue: [...before.queue, { ...event.payload, seq: event.seq, by: event.actor }] };
+      return admit(before, { ...event.payload, seq: event.seq, by: event.actor });
     case 'message.appended': {
       const joined = before.queue.find(({ message }) => message.id === event.payload.message.id);
       if (joined) return join(before, joined);
