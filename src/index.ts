@@ -34,7 +34,7 @@ export type { SendInput, SendOptions } from './core/runs/send.ts';
 export type { WaitingInput } from './core/runs/waiting-inputs.ts';
 export type { WorkerOptions } from './core/runs/worker-options.ts';
 export type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
-export type { Session, SessionOf } from './core/runtime/session.ts';
+export type { Repair, Session, SessionOf } from './core/runtime/session.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/runtime/sessions.ts';
 export { type Agent, type AgentDefinition, defineAgent, type OutputOf, type OwnOf } from './core/session/agent.ts';
 export type { Summarize } from './core/session/context/compaction.ts';
@@ -73,6 +73,7 @@ export { defineScript, type Script, type ScriptDefinition } from './models/scrip
 export { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
 export type { Area } from './schema/areas.ts';
 export type { AuditEntry } from './schema/audit-entry.ts';
+export type { Damage, LostCall } from './schema/damage.ts';
 export { type ErrorCode, isPerdureError, PerdureError } from './schema/error.ts';
 export type { EventType, PayloadOf, SessionEvent } from './schema/event.ts';
 export type {

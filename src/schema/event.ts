@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { bounded, listOf } from './bounded.ts';
+import { Damage } from './damage.ts';
 import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
 import { Actor, ApprovalId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
+import { Status } from './lifecycle.ts';
 import { Requester } from './member.ts';
 import { Message, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
@@ -87,6 +89,8 @@ export const eventDefinitions = {
       ...Description.shape,
       agent: AgentRef.optional(),
       messages: z.int().nonnegative(),
+      /** Set if the fork continues a damaged session: the damage, and what is lost because of it. */
+      lost: Damage.optional(),
     }),
   ),
   'session.described': event(Description),
@@ -107,6 +111,20 @@ export const eventDefinitions = {
       reason: Reason,
       messages: z.int().nonnegative(),
       agent: AgentRef.nullable().optional(),
+    }),
+  ),
+  /**
+   * The log is damaged at `seq`. The live lineage ends at the last event before it, and the session accepts no more
+   * work. Like a rewind, the event repeats the summary at that point.
+   */
+  'session.quarantined': event(
+    z.strictObject({
+      seq: Seq,
+      reason: Text.max(1000),
+      status: Status,
+      lastTurn: Turn,
+      messages: z.int().nonnegative(),
+      agent: AgentRef.nullable(),
     }),
   ),
   'message.appended': {

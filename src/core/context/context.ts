@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { findPoint } from '../engine/points.ts';
 import { NewestEvents } from '../engine/read-log.ts';
 import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
@@ -83,13 +83,11 @@ export const readContext = async (
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
   const reading = at ? undefined : NewestEvents.read(scope.store, key, head.seq);
-  const [newest, last, redactor] = await Promise.all([
+  const [newest, fold, redactor] = await Promise.all([
     reading,
-    scope.folds.atHead(head, reading),
+    at ? scope.folds.at(key, await findPoint(scope, key, at)) : scope.folds.atHead(head, reading),
     scope.secrets.redactor(),
   ]);
-  const seq = await resolvePoint(scope.store, key, last, at);
-  const fold = seq === last.seq ? last : await scope.folds.at(key, seq);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
   const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions, newest });
   return redactContext(assembleContext(entries, maxTokens, systemWithin), redactor);

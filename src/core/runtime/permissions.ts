@@ -114,6 +114,8 @@ export const permissions = {
     rewind: change,
     tree: read,
     verify: read,
+    damage: read,
+    repair: change,
     export: takeAway,
   },
   run: { stream: follow, events: follow, status: read, result: read, waitForEnd: read, cancel: change },

@@ -31,6 +31,7 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   state: emptyState,
   provenance: {},
   adopted: {},
+  lost: [],
   attempts: {},
   ...part,
 });

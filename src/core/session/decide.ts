@@ -1,3 +1,4 @@
+import type { Damage } from '../../schema/damage.ts';
 import type { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
@@ -331,7 +332,7 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
 export const decideFork = (
   point: SessionFold,
   actor: Actor,
-  title?: string,
+  { title, lost }: { readonly title?: string | undefined; readonly lost?: Damage | undefined } = {},
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn } = point;
   const payload = {
@@ -343,6 +344,7 @@ export const decideFork = (
     title: title ?? point.title,
     agent,
     metadata,
+    ...(lost && { lost }),
   };
   return [{ type: 'session.forked', payload, actor, turn: point.turn }, ...settleOpenCalls(point)];
 };

@@ -19,6 +19,21 @@ const rewound = (
   { messages, agent = current ?? null }: PayloadOf<'session.rewound'>,
 ): SessionSummary => ({ ...notWaiting(summary), messages, rewound: true, ...(agent && { agent }) });
 
+const quarantined = (
+  { agent: _, ...summary }: SessionSummary,
+  { seq, status, lastTurn, messages, agent }: PayloadOf<'session.quarantined'>,
+): SessionSummary => ({
+  ...notWaiting(summary),
+  status,
+  lastTurn,
+  messages,
+  ...(agent && { agent }),
+  damaged: { seq, at: summary.seq },
+});
+
+const lostBy = ({ lost }: PayloadOf<'session.forked'>): Pick<SessionSummary, 'lost'> =>
+  lost ? { lost: { session: lost.session, from: lost.seq, to: lost.to } } : {};
+
 const endsWait: ReadonlySet<EventType> = new Set(['run.started', 'run.resumed', 'run.ended', 'child.resumed']);
 
 /** Whether the event is the first of its turn, given the summary before it. A fork continues the turn of its parent. */
@@ -41,7 +56,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
       const lastTurn = Math.max(fork.lastTurn, event.turn);
       const status = statusOfFork(fork);
       const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
-      return described(summary, fork);
+      return described({ ...summary, ...lostBy(fork) }, fork);
     }
     const { agent, calledBy, ...about } = decodePayload(event, 'session.opened');
     return described({ ...blank, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) }, about);
@@ -53,6 +68,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   if (type && endsWait.has(type)) return notWaiting(after);
   if (type === 'session.handed') return { ...after, holder: decodePayload(event, type).to };
   if (type === 'session.rewound') return rewound(after, decodePayload(event, type));
+  if (type === 'session.quarantined') return quarantined(after, decodePayload(event, type));
   if (type === 'agent.bound') return { ...after, agent: decodePayload(event, type).agent };
   if (type === 'session.described') return described(after, decodePayload(event, type));
   return after;

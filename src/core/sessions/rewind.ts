@@ -5,8 +5,8 @@ import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
-import { resolvePoint } from '../engine/points.ts';
-import type { WriteAccess } from '../engine/scope.ts';
+import { refuseLost, resolvePoint } from '../engine/points.ts';
+import { despiteDamage, type QuarantineAccess } from '../maintenance/quarantine.ts';
 import type { SessionKey } from '../ports/store.ts';
 
 /** The result of a rewind. */
@@ -25,11 +25,18 @@ export type RewindOptions = z.input<typeof Options>;
 export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] =>
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 
-export const rewindSession = async (scope: WriteAccess, key: SessionKey, options: RewindOptions): Promise<Rewind> => {
+export const rewindSession = async (
+  scope: QuarantineAccess,
+  key: SessionKey,
+  options: RewindOptions,
+): Promise<Rewind> => {
   const { to, reason } = parseInput('the rewind', Options, options);
-  const written = await execute(scope, key, async (head) => {
-    const seq = await resolvePoint(scope.store, key, head, to);
-    return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
-  });
+  const written = await despiteDamage(scope, key, () =>
+    execute(scope, key, async (head) => {
+      const seq = await resolvePoint(scope.store, key, head, to);
+      refuseLost(key, seq, head.quarantine);
+      return { type: 'rewind', target: await scope.folds.at(key, seq), reason };
+    }),
+  );
   return { cancelled: cancelledBy(written) };
 };
