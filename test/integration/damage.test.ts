@@ -117,7 +117,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
         title: 'talk',
         lost: { session: session.id, from: 6, to: 8 },
       });
-      const [first] = (await Array.fromAsync(fork!.events({ after: 5 }))) as [{ payload: object }];
+      const [first] = await Array.fromAsync(fork!.events({ after: 5 }));
       expect(first).toMatchObject({ type: 'session.forked', payload: { lost: damage } });
       await fork!.resume();
       await fork!.append({ role: 'assistant', content: 'again' });
@@ -156,6 +156,24 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
       if (isReadable) return;
       await expect(after.rewind({ to: { seq: 7 } })).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
       expect(await (await after.fork()).summary()).toMatchObject({ forkedAt: 4, lost: { from: 6, to: 8 } });
+    });
+
+    test('[DMG11] an export contains the good events and a fork, and changes nothing', async () => {
+      const session = await damaged(change);
+      const bundle = await Array.fromAsync(session.export());
+      expect((await session.summary()).seq).toBe(8);
+      const other = runtime.as({ workspace: 'elsewhere', member: 'ann', role: 'admin' });
+      const { sessions } = await other.sessions.import(ReadableStream.from(bundle));
+      expect(sessions).toEqual([
+        { session: session.id, added: 5 },
+        { session: expect.any(String), added: 1 },
+      ]);
+      const fork = await other.sessions.get(sessions[1]!.session);
+      expect(await fork.transcript()).toHaveLength(3);
+      expect(await fork.verify()).toMatchObject({ ok: true, events: 6 });
+      expect(await fork.summary()).toMatchObject({ forkedAt: 5, lost: { session: session.id, from: 6, to: 8 } });
+      await session.repair();
+      expect(await Array.fromAsync((await restarted(session.id)).export())).not.toEqual([]);
     });
 
     test('[DMG10] a fork without a point continues from the last good event', async () => {
