@@ -4,6 +4,7 @@ export type { Identity } from './core/access/identity.ts';
 export type { KeyRequest, Keys, NewKey } from './core/access/keys.ts';
 export type { MemberChange, Members, NewMember } from './core/access/members.ts';
 export type { Workspace, Workspaces } from './core/access/workspaces.ts';
+export { type BundleVerification, verifyBundle } from './core/bundles/verify-bundle.ts';
 export type { Compaction, CompactOptions } from './core/context/compact.ts';
 export type { ContextOptions } from './core/context/context.ts';
 export type { TranscriptEntry, TranscriptOptions } from './core/context/transcript.ts';

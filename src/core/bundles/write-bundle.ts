@@ -13,9 +13,9 @@ import type { BlobHash } from '../ports/blobs.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/events/chain.ts';
 import { ownAncestor } from '../session/events/session-damaged.ts';
-import { type BundledFork, bundledFork } from './bundled-fork.ts';
 import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobBytes } from './bundle-format.ts';
 import { sealed } from './bundle-seal.ts';
+import { type BundledFork, bundledFork } from './bundled-fork.ts';
 import { transformed } from './transformed.ts';
 
 /** The maximum bytes of a blob in one line. */

@@ -62,7 +62,12 @@ export const readContextParts = async (
   key: SessionKey,
   { fold, maxTokens, instructions, newest }: PartsOptions,
 ): Promise<ContextParts> => {
-  const parts = { instructions, began: await atTurnStart(scope, key, fold), compaction: fold.compaction };
+  const parts = {
+    instructions,
+    began: await atTurnStart(scope, key, fold),
+    compaction: fold.compaction,
+    lost: fold.lost,
+  };
   const entries: ContextEntry[] = [];
   let earlier = 0;
   for await (const entry of messagesOf(scope, key, fold, newest)) {

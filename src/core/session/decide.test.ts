@@ -31,7 +31,6 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   state: emptyState,
   provenance: {},
   adopted: {},
-  lost: [],
   attempts: {},
   ...part,
 });

@@ -63,7 +63,7 @@ export interface SessionFold extends RunFold, FilesFold {
   /** Set once the session is quarantined: the first damaged event, which ends the live lineage. */
   readonly quarantine?: { readonly seq: number; readonly reason: string } | undefined;
   /** What is lost of the damaged sessions that this one continues, oldest first. */
-  readonly lost: readonly Damage[];
+  readonly lost?: readonly Damage[] | undefined;
   /** The provenance of each entry of the state, by path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
   /** The newest adoptions from each branch, oldest first. */
@@ -109,7 +109,6 @@ const blank = (event: SessionEvent): SessionFold => ({
   ...noFiles,
   inputKey: event.hash,
   state: emptyState,
-  lost: [],
   provenance: {},
   adopted: {},
   attempts: {},
@@ -287,7 +286,7 @@ export const fold = (before: SessionFold | undefined, event: SessionEvent, targe
         status: statusOfFork(event.payload),
         runningCalls: {},
         quarantine: undefined,
-        ...(lost && { lost: [...moved.lost, lost].slice(-maxLosses) }),
+        ...(lost && { lost: [...(moved.lost ?? []), lost].slice(-maxLosses) }),
         title: title ?? moved.title,
         metadata: metadata ?? moved.metadata,
         priority,

@@ -7,7 +7,7 @@ import { count } from '../../render/quantity.ts';
 import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';
-import { paintStatus } from '../../terminal/paint.ts';
+import { paintSummary, statusText } from '../../terminal/paint.ts';
 import { printableLine } from '../../terminal/printable.ts';
 
 const pageSize = 1000;
@@ -26,10 +26,10 @@ const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
 ];
 
 const row = (summary: SessionSummary, columns: readonly Column[], now: number): readonly string[] => {
-  const { id, status, waiting = '', turn, messages, updatedAt, title = '' } = summary;
+  const { id, waiting = '', turn, messages, updatedAt, title = '' } = summary;
   return [
     printableLine(id),
-    printableLine(status),
+    printableLine(statusText(summary)),
     ...(columns.includes(waitsFor) ? [printableLine(String(waiting))] : []),
     String(turn),
     String(messages),
@@ -45,7 +45,7 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
   return layOutTable(columns, rows, out.columns, (cell, { title }, index) => {
     if (index < 0) return out.style('dim', cell);
     if (title === waitsFor.title) return out.style('yellow', cell);
-    return title === 'STATUS' ? paintStatus(sessions[index]!.status, out, cell) : cell;
+    return title === 'STATUS' ? paintSummary(sessions[index]!, out, cell) : cell;
   });
 };
 

@@ -1,12 +1,15 @@
 import { digestState, verbatim } from '../events/digest.ts';
 import type { SessionFold } from '../fold.ts';
 import { clip } from './clip.ts';
+import { lostText } from './lost-text.ts';
 
 export interface SystemParts {
   readonly instructions?: string | undefined;
   /** The session at the start of the turn, for the digest. */
   readonly began: SessionFold;
   readonly compaction: SessionFold['compaction'];
+  /** Taken from the newest fold, because a fork may begin in the middle of a turn. */
+  readonly lost?: SessionFold['lost'];
 }
 
 const shortened = (summary: string, maxChars: number): string => {
@@ -39,10 +42,11 @@ const summaryText = (compaction: Compaction, maxChars: number) => [
  * The text before the messages. Instructions, pinned facts and open actions are always complete. The rest of the state
  * may use a quarter of the `spare` tokens (four characters each), and the compacted summary another quarter.
  */
-export const systemText = ({ instructions, began, compaction }: SystemParts, spare: number): string => {
+export const systemText = ({ instructions, began, compaction, lost: losses }: SystemParts, spare: number): string => {
   const digest = digestState(began, spare);
   const text = [
     ...(instructions ? [instructions] : []),
+    ...lostText(losses),
     ...(digest ? ['# What is known and decided', digest] : []),
     ...(compaction ? summaryText(compaction, spare) : []),
   ].join('\n\n');
