@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { isPerdureError, openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { defineAgent, defineScript, isPerdureError, openRuntime, type Runtime, type Session } from '../../src/index.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 /** Each change makes event 6, which has a payload of its own blob, unreadable or different from what was written. */
@@ -218,6 +219,99 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     await expect(writer.append({ role: 'user', content: 'late' })).rejects.toSatisfy((error) =>
       isPerdureError(error, 'SESSION_DAMAGED'),
     );
+  });
+
+  test('[DMG8] a worker quarantines a session that it cannot read, warns once and has no more work in it', async () => {
+    const agent = defineAgent({
+      name: 'tester',
+      version: 1,
+      model: defineScript({ name: 'done', steps: [{ text: 'Done.' }] }),
+    });
+    const warnings: unknown[] = [];
+    const open = async () => {
+      const opened = await openRuntime({
+        store: place.address,
+        agents: [agent],
+        worker: false,
+        onWarning: (problem) => warnings.push(problem),
+      });
+      onTestFinished(() => opened.close());
+      return opened;
+    };
+    const before = await open();
+    const session = await before.sessions.open({ agent });
+    const { id } = await session.send('Go');
+    const { seq } = await session.summary();
+    await edit(changes['payload bytes'].sql.replace('seq = 6', `seq = ${seq - 1}`), session.id);
+    const { sessions, worker } = await open();
+    await worker().runUntilIdle();
+    expect(warnings).toMatchObject([{ code: 'EVENT_DAMAGED' }]);
+    expect(await (await sessions.get(session.id)).summary()).toMatchObject({ damaged: { seq: seq - 1 } });
+    await worker().runUntilIdle();
+    expect(warnings).toHaveLength(1);
+    const run = await (await sessions.get(session.id)).run(id);
+    expect(await run.status()).toMatchObject({ status: 'failed', error: { code: 'EVENT_DAMAGED' } });
+  });
+
+  test('[DMG8] the run of a quarantined session ends as failed for its reader', async () => {
+    const agent = defineAgent({
+      name: 'absent',
+      version: 1,
+      model: defineScript({ name: 'none', steps: [{ text: '.' }] }),
+    });
+    const { sessions, close } = await openRuntime({ store: place.address, agents: [agent], worker: false });
+    onTestFinished(() => close());
+    const session = await sessions.open({ agent });
+    await session.append({ role: 'user', content: 'before' });
+    const { seq } = await session.summary();
+    const run = await session.send('Go');
+    await edit(changes['a header'].sql.replace('seq = 6', `seq = ${seq}`), session.id);
+    const ended = run.waitForEnd();
+    await (await restarted(session.id)).repair();
+    expect(await ended).toMatchObject({ status: 'failed', error: { code: 'EVENT_DAMAGED' } });
+  });
+
+  test('[DMG12, DMG14] the context of the fork says what is lost, and which calls happened there', async () => {
+    const session = await talk();
+    const { refund } = session.track({ refund: async (input: { order: number }) => `refunded ${input.order}` });
+    await refund({ order: 7 });
+    const { seq } = (await session.toolCalls())[0]!;
+    await edit(changes['payload bytes'].sql.replace('seq = 6', `seq = ${seq}`), session.id);
+    const { damage, fork } = await (await restarted(session.id)).repair();
+    expect(damage).toMatchObject({ calls: [{ tool: 'refund', status: 'ok', seq }], moreCalls: 0 });
+    const { system } = await fork!.context();
+    expect(system).toContain(`events ${seq} to ${damage!.to}`);
+    expect(system).toMatch(/not undone: refund \(ok, turn 3/);
+    await fork!.append({ role: 'user', content: 'more' });
+    expect((await (await restarted(fork!.id)).context()).system).toContain('refund (ok');
+    const again = await (await fork!.fork()).context();
+    expect(again.system).toContain('refund (ok');
+  });
+
+  test('[DMG14] a call that was running at the last good event and ended in the lost part is named', async () => {
+    const session = await talk();
+    const { refund } = session.track({ refund: async () => 'refunded' });
+    await refund();
+    const { endedSeq } = (await session.toolCalls())[0]!;
+    await edit(changes['payload bytes'].sql.replace('seq = 6', `seq = ${endedSeq}`), session.id);
+    const damage = await (await restarted(session.id)).damage();
+    expect(damage).toMatchObject({ seq: endedSeq, calls: [{ tool: 'refund', status: 'ok', seq: endedSeq! - 1 }] });
+  });
+
+  test('[DMG3, DMG11] a lost file ends the good part before the first event that names it', async () => {
+    const session = await talk();
+    await session.files.write('notes.txt', 'kept');
+    const { seq } = await session.summary();
+    await session.files.write('notes.txt', 'lost');
+    const lost = createHash('sha256').update('lost').digest();
+    const hash = kind === 'sqlite' ? `x'${lost.toString('hex')}'` : `'\\x${lost.toString('hex')}'::bytea`;
+    await place.edit((_, prefix) => `delete from ${prefix}blobs where hash = ${hash}`);
+    const again = await restarted(session.id);
+    const { fork, damage } = await again.repair();
+    expect(damage).toMatchObject({ good: seq, reason: expect.stringContaining('notes.txt') });
+    expect(Buffer.from(await fork!.files.read('notes.txt')).toString()).toBe('kept');
+    const other = runtime.as({ workspace: 'elsewhere', member: 'ann', role: 'admin' });
+    expect(await other.sessions.import(again.export())).toMatchObject({ sessions: [{ added: seq }, { added: 1 }] });
   });
 
   test('[DMG5] a rebuild of the projections keeps the quarantine', async () => {
