@@ -4,6 +4,7 @@ export type { Identity } from './core/access/identity.ts';
 export type { KeyRequest, Keys, NewKey } from './core/access/keys.ts';
 export type { MemberChange, Members, NewMember } from './core/access/members.ts';
 export type { Workspace, Workspaces } from './core/access/workspaces.ts';
+export { type BundleVerification, verifyBundle } from './core/bundles/verify-bundle.ts';
 export type { Compaction, CompactOptions } from './core/context/compact.ts';
 export type { ContextOptions } from './core/context/context.ts';
 export type { TranscriptEntry, TranscriptOptions } from './core/context/transcript.ts';
@@ -37,7 +38,7 @@ export type { WaitingInput } from './core/runs/waiting-inputs.ts';
 export type { WorkerOptions } from './core/runs/worker-options.ts';
 export type { UsageQuery } from './core/runs/workspace-usage.ts';
 export type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
-export type { Session, SessionOf } from './core/runtime/session.ts';
+export type { Repair, Session, SessionOf } from './core/runtime/session.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/runtime/sessions.ts';
 export { type Agent, type AgentDefinition, defineAgent, type OutputOf, type OwnOf } from './core/session/agent.ts';
 export type { Summarize } from './core/session/context/compaction.ts';
@@ -76,6 +77,7 @@ export { defineScript, type Script, type ScriptDefinition } from './models/scrip
 export { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
 export type { Area } from './schema/areas.ts';
 export type { AuditEntry } from './schema/audit-entry.ts';
+export type { Damage, LostCall } from './schema/damage.ts';
 export { type ErrorCode, isPerdureError, PerdureError } from './schema/error.ts';
 export type { EventType, PayloadOf, SessionEvent } from './schema/event.ts';
 export type {

@@ -5,6 +5,7 @@ import type { CommitRecord } from '../core/session/state/commit-record.ts';
 import type { Reversal } from '../core/sessions/revert.ts';
 import type { Rewind } from '../core/sessions/rewind.ts';
 import type { Replay, ReplayOptions } from '../core/worker/replay.ts';
+import type { Damage } from '../schema/damage.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
 import type { Json } from '../schema/json.ts';
 import type { OwnState } from '../schema/state.ts';
@@ -23,9 +24,13 @@ import { watchCommits } from './watch.ts';
 
 /** A session on a server, with the same verbs as the library's own. */
 export interface ClientSession<Own = Record<string, unknown>, Output = unknown>
-  extends Omit<Session<Own, Output>, 'bind' | 'fork' | 'replay'> {
+  extends Omit<Session<Own, Output>, 'bind' | 'fork' | 'replay' | 'repair'> {
   bind<A extends Agent = Agent>(agent: A | AgentRef): Promise<ClientSessionOf<A>>;
   fork(options?: Parameters<Session['fork']>[0]): Promise<ClientSession<Own, Output>>;
+  repair(): Promise<{
+    readonly damage?: Damage | undefined;
+    readonly fork?: ClientSession<Own, Output> | undefined;
+  }>;
   /** Accepts a model only by its name. */
   replay(options: Omit<ReplayOptions, 'agent'> & { readonly agent?: AgentRef | undefined }): Promise<Replay>;
 }
@@ -150,6 +155,12 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     happened: ({ after } = {}) => transport.json(`${at}/happened`, { query: { after: pointText(after) } }),
     tree: () => transport.json(`${at}/tree`),
     verify: ({ quick } = {}) => transport.json(`${at}/verify`, { query: { quick } }),
+    damage: async () => (await transport.json<{ readonly damage?: Damage }>(`${at}/damage`)).damage,
+    repair: async () => {
+      type Answer = { readonly damage?: Damage; readonly fork?: SessionSummary };
+      const { damage, fork } = await post<Answer>(`${at}/repair`);
+      return { damage, ...(fork && { fork: sessionAfar(transport, fork.id) }) };
+    },
     export: () => transport.chunks(`${at}/export`),
   };
 };

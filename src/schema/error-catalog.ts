@@ -163,7 +163,12 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   EVENT_DAMAGED: {
     cause: 'An event is missing, or its bytes have changed since it was written.',
     remedy:
-      'Run `perdure verify SESSION`, which names it, then restore the store from a backup or import the session from a bundle. `perdure repair` fixes what can be computed again from the log.',
+      'Run `perdure verify SESSION`, which names it. `perdure repair SESSION` continues from the last good event as a fork, and says what is lost; a backup of the store may still have the rest.',
+  },
+  SESSION_DAMAGED: {
+    cause:
+      'The session is quarantined, because one of its events is damaged. It can be read up to there, rewound, closed and archived, but it accepts no more work.',
+    remedy: 'Run `perdure repair SESSION`, which continues it from the last good event as a fork, and continue there.',
   },
   EVENT_UNSUPPORTED: {
     cause: 'A newer release wrote an event of a type or version that this one does not know.',

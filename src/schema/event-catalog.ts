@@ -77,6 +77,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       messages: 'How many messages the transcript has at that point.',
       firstWords,
       plan,
+      lost: 'The damage of the session that the fork continues, and what is lost because of it. Absent for other forks.',
     },
     example: { parent: session, at: 17, midTurn: false, lastTurn: 3, title: 'Another way', messages: 9 },
   },
@@ -150,6 +151,28 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       plan,
     },
     example: { to: 9, reason: 'the wrong branch', messages: 4, agent: { name: 'coder', version: 1 } },
+  },
+  'session.quarantined': {
+    about:
+      'An event of the log is damaged. The live lineage ends just before it, and the session accepts no more work. Nothing is erased. The event raises the epoch.',
+    kind: 'decision',
+    writer: 'outside',
+    fields: {
+      seq: 'The first damaged event.',
+      reason: 'What is wrong with it.',
+      status: 'The status of the session from here on.',
+      lastTurn: 'The highest turn number used so far, also in the lost part.',
+      messages: 'How many messages the transcript has before the damage.',
+      agent: 'The agent before the damage; null for none.',
+    },
+    example: {
+      seq: 12,
+      reason: 'the stored bytes do not match the hash',
+      status: 'active',
+      lastTurn: 3,
+      messages: 4,
+      agent: null,
+    },
   },
   'message.appended': {
     about:

@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { bounded, listOf } from './bounded.ts';
+import { Damage } from './damage.ts';
 import { Description } from './description.ts';
 import { PerdureError } from './error.ts';
 import { HolderRole } from './handoff.ts';
 import { EarlierCall, HappenedCalls } from './happened.ts';
 import { Actor, ApprovalId, MemberId, MessageId, RunId, SessionId, type WorkspaceId } from './ids.ts';
 import { Json, Text } from './json.ts';
+import { Status } from './lifecycle.ts';
 import { Requester } from './member.ts';
 import { BrokenContent, brokenOffReasons, Effects, Message, ResultSource, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
@@ -105,6 +107,8 @@ export const eventDefinitions = {
       messages: z.int().nonnegative(),
       firstWords: FirstWords,
       plan: PlanProgress.optional(),
+      /** Set if the fork continues a damaged session: the damage, and what is lost because of it. */
+      lost: Damage.optional(),
     }),
   ),
   'session.described': event(Description),
@@ -127,6 +131,20 @@ export const eventDefinitions = {
       agent: AgentRef.nullable().optional(),
       firstWords: FirstWords,
       plan: PlanProgress.optional(),
+    }),
+  ),
+  /**
+   * The log is damaged at `seq`. The live lineage ends at the last event before it, and the session accepts no more
+   * work. Like a rewind, the event repeats the summary at that point.
+   */
+  'session.quarantined': event(
+    z.strictObject({
+      seq: Seq,
+      reason: Text.max(1000),
+      status: Status,
+      lastTurn: Turn,
+      messages: z.int().nonnegative(),
+      agent: AgentRef.nullable(),
     }),
   ),
   'message.appended': {

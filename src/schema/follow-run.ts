@@ -12,6 +12,9 @@ export interface FollowedRun {
 
 export const newlyFollowed = (id: RunId): FollowedRun => ({ id, answeredBy: id });
 
+const lostRun = ({ session, payload: { seq, reason } }: SessionEvent<'session.quarantined'>): string =>
+  `event ${seq} of ${session} is damaged: ${reason}; \`perdure repair ${session}\` continues before it, as a fork`;
+
 /** Folds one event. A fork ends the run as cancelled, because a fork does not inherit unfinished runs. */
 export const followRun = (before: FollowedRun, event: SessionEvent): FollowedRun => {
   switch (event.type) {
@@ -27,6 +30,8 @@ export const followRun = (before: FollowedRun, event: SessionEvent): FollowedRun
       return event.run === before.answeredBy ? { ...before, end: event.payload } : before;
     case 'session.forked':
       return { ...before, end: { status: 'cancelled' } };
+    case 'session.quarantined':
+      return { ...before, end: { status: 'failed', error: { code: 'EVENT_DAMAGED', message: lostRun(event) } } };
     default:
       return before;
   }

@@ -27,6 +27,10 @@ export const SessionSummary = z.strictObject({
   rewound: z.literal(true).optional(),
   /** The beginning of the first message of a person. Only an untitled session has it. */
   firstWords: Text.optional(),
+  /** Set once the session is quarantined: its first damaged event, and the event that quarantined it. */
+  damaged: z.strictObject({ seq: z.int(), at: z.int() }).optional(),
+  /** Set if the session continues a damaged one: the events of that session that are lost. */
+  lost: z.strictObject({ session: SessionId, from: z.int(), to: z.int() }).optional(),
   /** What the session's run waits for. Absent if no run waits. */
   waiting: z.enum(waitReasons).optional(),
   /** The call, question or reason that the run waits for, clipped to 200 characters. */

@@ -23,6 +23,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 };
 const argumentKinds: Readonly<Record<string, Kind>> = {
   ...kinds,
+  'SESSION|FILE': listing('sessions'),
   APPROVAL: listing('approvals'),
   MEMBER: listing('members'),
   KEY: listing('keys'),

@@ -59,6 +59,7 @@ export const exitClassOf: Readonly<Record<ErrorCode, ExitClass>> = {
   WRITER_FORBIDDEN: 'forbidden',
   KEY_REUSED: 'conflict',
   EVENT_DAMAGED: 'failure',
+  SESSION_DAMAGED: 'conflict',
   EVENT_UNSUPPORTED: 'failure',
   BUNDLE_INVALID: 'failure',
   BUNDLE_CONFLICT: 'conflict',

@@ -2,7 +2,7 @@ import type { TreeNode } from '../../core/sessions/tree.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { shortIds, shortIdsNote } from '../names/short-ids.ts';
 import { displayWidth, truncate, wrap } from '../terminal/display-width.ts';
-import { paintStatus } from '../terminal/paint.ts';
+import { paintSummary, statusText } from '../terminal/paint.ts';
 import { printableLine } from '../terminal/printable.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 
@@ -39,10 +39,10 @@ type Part = (typeof parts)[number];
 const leastTitle = 8;
 
 const partsOf = ({ summary }: TreeNode): Readonly<Record<Part, string>> => {
-  const { status, turn, title = '', forkedAt } = summary;
+  const { turn, title = '', forkedAt } = summary;
   return {
     point: forkedAt === undefined ? '' : `⑂ seq:${forkedAt}`,
-    status,
+    status: statusText(summary),
     turn: `turn ${turn}`,
     title: printableLine(title),
   };
@@ -93,7 +93,7 @@ export const drawTree = (root: TreeNode, asked: SessionId, out: Terminal): reado
     const label = [
       `${isAsked ? '●' : '○'} ${out.style(isAsked ? 'bold' : 'reset', id)}`,
       point && out.style('magenta', point),
-      status && paintStatus(node.summary.status, out),
+      status && paintSummary(node.summary, out),
       turn,
       title,
     ];

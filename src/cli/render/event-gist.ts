@@ -36,8 +36,8 @@ const sourceText = { reconcile: 'its reconcile', replay: 'a recording', person: 
 
 const gists: Gists = {
   'session.opened': ({ title }) => title ?? '',
-  'session.forked': ({ parent, at, midTurn }) =>
-    `from ${parent} at seq:${at}${midTurn ? ', in the middle of a turn' : ''}`,
+  'session.forked': ({ parent, at, midTurn, lost }) =>
+    `from ${parent} at seq:${at}${midTurn ? ', in the middle of a turn' : ''}${lost ? `; lost: seq:${lost.seq} to seq:${lost.to} of ${lost.session}` : ''}`,
   'session.described': ({ title, metadata, priority }) => title ?? priority ?? (metadata ? 'metadata' : ''),
   'session.pausing': ({ reason }) => reason ?? '',
   'session.paused': ({ reason }) => reason ?? '',
@@ -47,6 +47,7 @@ const gists: Gists = {
   'session.archived': () => '',
   'session.restored': () => '',
   'session.rewound': ({ to, reason }) => `to seq:${to}${reason ? `: ${reason}` : ''}`,
+  'session.quarantined': ({ seq, reason }) => `event ${seq} is damaged: ${reason}`,
   'message.appended': ({ message }) => messageGist(message),
   'agent.bound': ({ agent }) => `${agent.name}@${agent.version}`,
   'state.committed': ({ delta, provenance, cause, why }) =>

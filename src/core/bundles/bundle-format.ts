@@ -26,7 +26,7 @@ export const bundleInvalid = (why: string, cause?: unknown): PerdureError =>
   new PerdureError(
     'BUNDLE_INVALID',
     `the bundle is not valid: ${why}; nothing was imported, export it again from its source`,
-    { cause },
+    { details: { reason: why }, cause },
   );
 
 /** The error for a bundle that exceeds the limits of its reader, such as a server. */

@@ -108,6 +108,9 @@ export class CopiedStates {
         refuseOther(event, { ...before, messages, turn }, { turn: event.turn, messages: rewind.messages });
         return { messages, state };
       }
+      case 'session.quarantined':
+        // An export ends before the damaged event, and so before the quarantine.
+        throw bundleInvalid(`event ${event.seq} of ${event.session} quarantines it, which no bundle contains`);
       default:
         return {};
     }

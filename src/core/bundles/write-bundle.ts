@@ -4,15 +4,18 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { reachOf, readBlobEvents } from '../engine/blob-events.ts';
 import { readForward } from '../engine/read-log.ts';
-import { type FilesAccess, keyOf, type LogAccess } from '../engine/scope.ts';
+import { type FilesAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
+import { damageOf } from '../maintenance/describe-damage.ts';
+import { pointBefore } from '../maintenance/point-before.ts';
 import type { BlobHash } from '../ports/blobs.ts';
 import type { Head, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/events/chain.ts';
 import { ownAncestor } from '../session/events/session-damaged.ts';
 import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobBytes } from './bundle-format.ts';
 import { sealed } from './bundle-seal.ts';
+import { type BundledFork, bundledFork } from './bundled-fork.ts';
 import { transformed } from './transformed.ts';
 
 /** The maximum bytes of a blob in one line. */
@@ -25,11 +28,17 @@ interface Wanted {
   readonly seq: number;
 }
 
+/** A session to export, up to a seq. */
+interface Target {
+  readonly session: SessionId;
+  readonly upTo: number;
+}
+
 /** The sessions and all their ancestors, parents first, each up to the last event that any of them needs. */
-const withAncestors = async (scope: LogAccess, ids: readonly SessionId[]): Promise<readonly Wanted[]> => {
+const withAncestors = async (scope: LogAccess, targets: readonly Target[]): Promise<readonly Wanted[]> => {
   const wanted = new Map<SessionId, Wanted>();
-  for (const id of ids) {
-    let seq = Number.POSITIVE_INFINITY;
+  for (const { session: id, upTo } of targets) {
+    let seq = upTo;
     const line: Wanted[] = [];
     for (let next: SessionId | undefined = id; next; ) {
       if (line.some(({ head }) => head.session === next)) throw ownAncestor(id);
@@ -69,7 +78,7 @@ const eventLine = (event: StoredEvent): BundleLine => {
   };
 };
 
-/** The error for a damaged log. Such a log is not exported, so that every bundle holds verified events. */
+/** The error for an event that was damaged while the bundle is written, so that every bundle holds verified events. */
 const damaged = (session: SessionId, seq: number, reason: string): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
@@ -118,8 +127,7 @@ async function* namedLines(
 ): AsyncGenerator<BundleLine, void, void> {
   const reach = new Reach(scope.blobs);
   for (const { head, seq: upTo } of wanted) {
-    for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session)) {
-      if (event.seq > upTo) break;
+    for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session, upTo)) {
       try {
         for await (const { kind, hash, bytes } of readAhead(scope.blobs, reachOf(reach, named))) {
           yield* blobLines(kind, hash, bytes);
@@ -132,11 +140,43 @@ async function* namedLines(
   }
 }
 
-async function* bundleLines(
-  scope: LogAccess & FilesAccess,
+type ExportAccess = WriteAccess & FilesAccess;
+
+/** Refuses sessions whose rows lead nowhere, before their logs are checked. */
+const refuseLoops = (scope: LogAccess, ids: readonly SessionId[]): Promise<unknown> =>
+  withAncestors(
+    scope,
+    ids.map((session) => ({ session, upTo: Number.POSITIVE_INFINITY })),
+  );
+
+/** Checks the logs. A damaged session is exported up to its last good event, with a fork that says what is lost. */
+const targetsOf = async (
+  scope: ExportAccess,
   ids: readonly SessionId[],
-): AsyncGenerator<string, void, void> {
-  const wanted = await withAncestors(scope, ids);
+): Promise<{ readonly targets: readonly Target[]; readonly forks: readonly BundledFork[] }> => {
+  await refuseLoops(scope, ids);
+  const targets: Target[] = [];
+  const forks: BundledFork[] = [];
+  for (const session of new Set(ids)) {
+    const key = keyOf(scope, session);
+    const damage = await damageOf(scope, key);
+    if (damage) {
+      const fork = await bundledFork(scope, key, await pointBefore(scope, key, damage), damage);
+      targets.push({ session: fork.parent.session, upTo: fork.parent.seq });
+      forks.push(fork);
+    } else targets.push({ session, upTo: Number.POSITIVE_INFINITY });
+  }
+  return { targets, forks };
+};
+
+const forkEntry = ({ session, parent, events }: BundledFork): BundleHeader['sessions'][number] => {
+  const { seq, hash } = events.at(-1)!;
+  return { session, parent, seq, hash: hex(hash) };
+};
+
+async function* bundleLines(scope: ExportAccess, ids: readonly SessionId[]): AsyncGenerator<string, void, void> {
+  const { targets, forks } = await targetsOf(scope, ids);
+  const wanted = await withAncestors(scope, targets);
   const sessions = await Promise.all(
     wanted.map(async ({ head, seq }): Promise<BundleHeader['sessions'][number]> => {
       const [last] = await scope.store.read(keyOf(scope, head.session), { after: seq - 1, upTo: seq, limit: 1 });
@@ -152,12 +192,13 @@ async function* bundleLines(
     lines += 1;
     return text;
   };
-  yield line({ bundle: 'perdure', version: bundleVersion, sessions });
+  yield line({ bundle: 'perdure', version: bundleVersion, sessions: [...sessions, ...forks.map(forkEntry)] });
   for await (const content of namedLines(scope, wanted)) yield line(content);
   for (const each of wanted) for await (const content of sessionLines(scope, each)) yield line(content);
+  for (const { events } of forks) for (const event of events) yield line(eventLine(event));
   yield `${endLine(lines, digest)}\n`;
 }
 
 /** Returns one portable file with the sessions and the lineage they need, as a stream of bytes. */
-export const writeBundle = (scope: LogAccess & FilesAccess, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
+export const writeBundle = (scope: ExportAccess, ids: readonly SessionId[]): AsyncIterable<Uint8Array> =>
   sealed(transformed(bundleLines(scope, ids), createZstdCompress()));

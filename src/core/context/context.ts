@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { findPoint } from '../engine/points.ts';
 import { NewestEvents } from '../engine/read-log.ts';
 import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
@@ -66,7 +66,7 @@ export const readContextParts = async (
   const began = await atTurnStart(scope, key, fold);
   // A rewind or fork within the turn begins a new context anyway, so what it left behind is named at once.
   const happened = (fold.happened?.since ?? 0) > began.seq ? fold.happened : began.happened;
-  const parts = { instructions, began, compaction: fold.compaction, happened };
+  const parts = { instructions, began, compaction: fold.compaction, happened, lost: fold.lost };
   const entries: ContextEntry[] = [];
   const calls: TrackedCall[] = [];
   let earlier = 0;
@@ -100,14 +100,12 @@ export const readContext = async (
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
   const reading = at ? undefined : NewestEvents.read(scope.store, key, head.seq);
-  const [newest, last, redactor] = await Promise.all([
+  const [newest, fold, redactor] = await Promise.all([
     reading,
-    scope.folds.atHead(head, reading),
+    at ? scope.folds.at(key, await findPoint(scope, key, at)) : scope.folds.atHead(head, reading),
     scope.secrets.redactor(),
   ]);
-  if (!at && (await settle?.(last))) return readContext(scope, key, options);
-  const seq = await resolvePoint(scope.store, key, last, at);
-  const fold = seq === last.seq ? last : await scope.folds.at(key, seq);
+  if (!at && (await settle?.(fold))) return readContext(scope, key, options);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
   const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions, newest });
   return redactContext(assembleContext(entries, maxTokens, systemWithin), redactor);

@@ -4,7 +4,7 @@ import type { Actor, MessageId, RunId } from '../../schema/ids.ts';
 import type { BrokenContent, BrokenOff, Message } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
-import { firstLiveTurn, resolvePoint } from '../engine/points.ts';
+import { findPoint, firstLiveTurn } from '../engine/points.ts';
 import { type NewestEvents, readBackward } from '../engine/read-log.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey, StoredEvent } from '../ports/store.ts';
@@ -80,9 +80,8 @@ export async function* messagesBackwards(
   key: SessionKey,
   upTo?: Point,
 ): AsyncGenerator<TranscriptEntry, void, void> {
-  const head = await scope.folds.outline(key);
-  const end = await resolvePoint(scope.store, key, head, upTo);
-  yield* messagesOf(scope, key, end === head.seq ? head : await scope.folds.at(key, end));
+  const fold = upTo ? await scope.folds.at(key, await findPoint(scope, key, upTo)) : await scope.folds.outline(key);
+  yield* messagesOf(scope, key, fold);
 }
 
 /**

@@ -57,7 +57,10 @@ export const appendDrafts = async (
   scope: WriteAccess,
   key: SessionKey,
   asked: readonly EventDraft[],
-  request: Pick<AppendRequest, 'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'raisesEpoch' | 'key'>,
+  request: Pick<
+    AppendRequest,
+    'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'whileDamaged' | 'raisesEpoch' | 'key'
+  >,
 ): Promise<Written> => {
   const redactor = await scope.secrets.redactor();
   refuseSecretKey(redactor, request.key?.key);

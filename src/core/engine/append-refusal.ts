@@ -11,6 +11,13 @@ export const keyReused = (key: SessionKey): PerdureError =>
     { details: { ...key } },
   );
 
+const sessionQuarantined = (key: SessionKey, seq: number): PerdureError =>
+  new PerdureError(
+    'SESSION_DAMAGED',
+    `${key.session} is quarantined, because its event ${seq} is damaged: \`perdure repair ${key.session}\` continues it from event ${seq - 1}, as a fork`,
+    { details: { ...key, seq } },
+  );
+
 /**
  * The error for an append that the store rejected. `command` is the row of the lifecycle table whose statuses the
  * append required.
@@ -35,6 +42,8 @@ export const appendRefusal = (
         `another writer has taken over ${key.session}: stop writing to it, or track the session again`,
         { details: { ...key, epoch: outcome.epoch } },
       );
+    case 'damaged':
+      return sessionQuarantined(key, outcome.seq);
     case 'status':
       return command ? illegalTransition(outcome.status, command) : tooManyConflicts(key);
     case 'conflict':

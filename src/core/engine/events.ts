@@ -7,7 +7,7 @@ import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { newDoorbell } from './doorbell.ts';
-import { refuseBeyond, resolvePoint } from './points.ts';
+import { findPoint, refuseBeyond } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { FollowAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
@@ -71,7 +71,7 @@ async function* followEvents(
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
   refuseBeyond(key, cursor, head);
-  const upTo = options.at && (await resolvePoint(scope.store, key, await scope.folds.outline(key), options.at));
+  const upTo = options.at && (await findPoint(scope, key, options.at));
   const ending = AbortSignal.any([scope.closing, options.signal]);
   const bell = newDoorbell(scope.clock);
   const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;

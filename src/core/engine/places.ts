@@ -6,7 +6,7 @@ import { type Attempt, Place } from '../../schema/place.ts';
 import type { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { resolvePoint } from './points.ts';
+import { findPoint } from './points.ts';
 import { readForward } from './read-log.ts';
 import { keyOf, type LogAccess } from './scope.ts';
 
@@ -63,7 +63,5 @@ export const foldAtPlace = async (scope: LogAccess, key: SessionKey, input: Diff
   if ('attempt' in place) return at(key, await attemptSeq(scope, key, place));
   const { session = key.session, ...point } = place as { session?: SessionId } & Point;
   const there = keyOf(scope, session);
-  const head = await scope.folds.head(there);
-  const seq = await resolvePoint(scope.store, there, head, Object.keys(point).length > 0 ? point : undefined);
-  return at(there, seq);
+  return at(there, await findPoint(scope, there, Object.keys(point).length > 0 ? point : undefined));
 };

@@ -1,9 +1,11 @@
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, liveAtOrBefore } from '../session/live-lineage.ts';
+import type { LogAccess } from './scope.ts';
+import { sessionNotFound } from './session-folds.ts';
 
 const nameOf = (point: Point): string => ('seq' in point ? `event ${point.seq}` : `turn ${point.turn}`);
 
@@ -19,6 +21,17 @@ export const refuseBeyond = (
   { seq }: { readonly seq: number },
 ): void => {
   if (after > seq) throw notFound(key, { seq: after }, `it has ${seq} events, continue after one of them`);
+};
+
+/** Rejects a point at or behind the first damaged event of a quarantined session. */
+export const refuseLost = (
+  key: Pick<SessionKey, 'session'>,
+  seq: number,
+  damaged: { readonly seq: number } | undefined,
+): void => {
+  if (!damaged || seq < damaged.seq) return;
+  const why = `event ${damaged.seq} is damaged, so the last good event is ${damaged.seq - 1}`;
+  throw notFound(key, { seq }, why);
 };
 
 /** The first live turns with the number `from` or higher. */
@@ -62,4 +75,40 @@ export const resolvePoint = async (
     throw notFound(key, point, why);
   }
   return next ? liveAtOrBefore(head.live, next.seq - 1) : head.seq;
+};
+
+/**
+ * Returns the end of a turn in a log whose newest events cannot be read. A turn that may continue in the unreadable
+ * part is rejected with the error of the damaged event.
+ */
+const endOfReadableTurn = async (
+  { store, folds }: LogAccess,
+  key: SessionKey,
+  point: { readonly turn: number },
+  damage: PerdureError,
+): Promise<number> => {
+  const readable = await folds.lastReadable(key);
+  if (point.turn > readable.lastTurn) throw damage;
+  const end = await resolvePoint(store, key, readable, point);
+  const [next] = end < readable.seq ? [] : await store.turnStarts(key, { from: point.turn + 1, limit: 1 });
+  if (end < readable.seq || next?.seq === end + 1) return end;
+  throw damage;
+};
+
+/** Returns the seq of a point. Reads no event beyond the point, if the point is a seq or the newest events are damaged. */
+export const findPoint = async (scope: LogAccess, key: SessionKey, input?: Point): Promise<number> => {
+  const { store, folds } = scope;
+  const point = input === undefined ? undefined : parseInput('the point', Point, input);
+  if (point && 'seq' in point) {
+    const head = await store.head(key);
+    if (!head) throw sessionNotFound(key);
+    if (point.seq > head.seq) throw notFound(key, point, `it has ${head.seq} events`);
+    return point.seq;
+  }
+  try {
+    return await resolvePoint(store, key, await folds.outline(key), point);
+  } catch (error) {
+    if (!point || !isPerdureError(error, 'EVENT_DAMAGED')) throw error;
+    return endOfReadableTurn(scope, key, point, error);
+  }
 };

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { KeyedMutex } from '../../concurrency/mutex.ts';
 import { deepFreeze } from '../../schema/deep-freeze.ts';
-import { PerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import {
   type Appended,
@@ -99,10 +99,18 @@ export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined =>
 };
 
 /** The seq that a rewind goes back to. Throws if that seq is not before the rewind itself. */
-export const rewindPoint = (event: SessionEvent<'session.rewound'>): number => {
+const rewindPoint = (event: SessionEvent<'session.rewound'>): number => {
   const { to } = event.payload;
   if (to >= event.seq) throw eventDamaged(event, `it rewinds to event ${to}, which is not before it`);
   return to;
+};
+
+/** The seq whose fold an event continues from, if that is not the previous event. */
+export const targetOf = (event: SessionEvent): number | undefined => {
+  if (event.type === 'session.rewound') return rewindPoint(event);
+  if (event.type !== 'session.quarantined' || event.payload.seq === 1) return undefined;
+  if (event.payload.seq >= event.seq) throw eventDamaged(event, 'it names a damaged event that is not before it');
+  return event.payload.seq - 1;
 };
 
 export const sessionNotFound = ({ workspace, session }: SessionKey): PerdureError =>
@@ -125,7 +133,8 @@ interface FoldOptions {
   /** A fold that was kept in memory. The store may have lost its newest events. */
   readonly base?: Counted | undefined;
   readonly newest?: Promise<NewestEvents> | undefined;
-  readonly targets?: Map<number, SessionFold>;
+  /** The folds that events went back to, by seq. */
+  readonly targets?: Map<number, SessionFold> | undefined;
 }
 
 const bodyBytes = (event: StoredEvent): number => (event.body.kind === 'bytes' ? event.body.bytes.length : 0);
@@ -195,6 +204,21 @@ export class SessionFolds {
     return sound((await this.countedAt(key, seq)).state);
   }
 
+  /** The fold at the newest event that can be read together with the events before it. */
+  async lastReadable(key: SessionKey): Promise<SessionFold> {
+    const head = await this.#store.head(key);
+    if (!head) throw sessionNotFound(key);
+    for (let seq = head.seq; ; ) {
+      try {
+        return await this.at(key, seq);
+      } catch (error) {
+        const before = isPerdureError(error, 'EVENT_DAMAGED') ? Number(error.details.seq) - 1 : 0;
+        if (!(before > 0 && before < seq)) throw error;
+        seq = before;
+      }
+    }
+  }
+
   /** Like `at`, with the counts since the last snapshot, for a child that continues from there. */
   async countedAt(key: SessionKey, seq: number): Promise<Counted> {
     const known = this.#newest.get(sessionKeyName(key));
@@ -256,18 +280,31 @@ export class SessionFolds {
   }
 
   /**
-   * Folds up to a head. `targets` caches the folds that rewinds go back to, so that nested rewinds compute each fold
-   * once.
+   * Folds up to a head. If the events cannot be read and the session was quarantined since, folds from the quarantine
+   * on, because it continues from the last good event.
    */
-  async #foldTo(
+  async #foldTo(key: SessionKey, seq: number, options: FoldOptions = {}): Promise<Counted> {
+    try {
+      return await this.#foldFrom(key, seq, options);
+    } catch (error) {
+      const at = isPerdureError(error, 'EVENT_DAMAGED') ? await this.#quarantine(key, seq) : undefined;
+      if (at === undefined) throw error;
+      return this.#foldFrom(key, seq, { after: at - 1, targets: options.targets });
+    }
+  }
+
+  /** Folds up to a head. Each fold that an event goes back to is computed once, also for nested rewinds. */
+  async #foldFrom(
     key: SessionKey,
     seq: number,
-    { base, newest: reading, targets = new Map() }: FoldOptions = {},
+    { base, after, newest: reading, targets = new Map() }: FoldOptions & { readonly after?: number },
   ): Promise<Counted> {
-    const [from, newest] = await Promise.all([base ?? this.#load(key, seq), reading]);
-    let tracked = from;
+    const from = base ?? (after === undefined ? this.#load(key, seq) : undefined);
+    const [start, newest] = await Promise.all([from, reading]);
+    let tracked = start;
     const passed = new Map<number, SessionFold>();
-    for await (const stored of readForward(this.#store, key, { after: tracked?.state.seq ?? 0, upTo: seq, newest })) {
+    const range = { after: after ?? tracked?.state.seq ?? 0, upTo: seq, newest };
+    for await (const stored of readForward(this.#store, key, range)) {
       if (tracked && tracked === base && !goesOnFrom(tracked.state, stored)) {
         return this.#foldTo(key, seq, { newest: reading });
       }
@@ -294,13 +331,19 @@ export class SessionFolds {
     passed: ReadonlyMap<number, SessionFold>,
     targets: Map<number, SessionFold>,
   ): Promise<SessionFold | undefined> {
-    if (event.type !== 'session.rewound') return undefined;
-    const to = rewindPoint(event);
+    const to = targetOf(event);
+    if (to === undefined) return undefined;
     const known = passed.get(to) ?? targets.get(to);
     if (known) return known;
     const { state } = await this.#foldTo(key, to, { targets });
     targets.set(to, state);
     return state;
+  }
+
+  /** Where the session was quarantined, if that was at or before `seq`. */
+  async #quarantine(key: SessionKey, seq: number): Promise<number | undefined> {
+    const at = (await this.#store.head(key))?.summary.damaged?.at;
+    return at !== undefined && at <= seq ? at : undefined;
   }
 
   #isDue({ events, bytes }: Counted): boolean {

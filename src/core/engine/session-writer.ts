@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { Appended, AppendOutcome, Head, IdempotencyKey, SessionKey, Writer } from '../ports/store.ts';
 import type { Decision } from '../session/decision.ts';
 import type { SessionFold } from '../session/fold.ts';
-import { statusesThatAllow } from '../session/lifecycle.ts';
+import { allowedWhileDamaged, statusesThatAllow } from '../session/lifecycle.ts';
 import { appendDrafts, onTopOf } from './append-drafts.ts';
 import { appendRefusal } from './append-refusal.ts';
 import { type Attempt, type AttemptResult, retryConflicts } from './conflict-retry.ts';
@@ -97,7 +97,7 @@ const appendDecision = async (
   const { drafts, command, fact, raisesEpoch, takesOver, target } = decision;
   const written = await appendDrafts(scope, key, drafts, {
     writer: await writerFor(scope, key, decision, held, epoch),
-    ...(command && { whileStatus: statusesThatAllow(command) }),
+    ...(command && { whileStatus: statusesThatAllow(command), whileDamaged: allowedWhileDamaged.has(command) }),
     ...(!fact && onTopOf(fold)),
     ...(raisesEpoch && { raisesEpoch }),
     ...(idempotencyKey && { key: idempotencyKey }),

@@ -3,7 +3,7 @@ import { isPerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { readForward } from '../engine/read-log.ts';
-import { encodeFold, readableFold, rewindPoint } from '../engine/session-folds.ts';
+import { encodeFold, readableFold, targetOf } from '../engine/session-folds.ts';
 import type { SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
@@ -43,23 +43,31 @@ const agrees = async (store: Store, key: SessionKey, state: SessionFold): Promis
   return kept === undefined || isDeepStrictEqual(kept, readableFold(encodeFold(state)));
 };
 
+interface Folding {
+  readonly upTo: number;
+  /** The events that rewinds and quarantines go back to. */
+  readonly points: ReadonlySet<number>;
+  /** Skips the snapshots. */
+  readonly onlyLog?: boolean;
+}
+
 /**
  * Folds the log from its first event without snapshots. Reports the first snapshot that differs, or the first commit
- * that cannot be applied. `points` are the events that rewinds go back to. Stops at a redacted event, because there is
- * no fold after it.
+ * that cannot be applied. Stops at a redacted event, because there is no fold after it.
  */
 export const foldProblem = async (
   store: Store,
   key: SessionKey,
-  { upTo, points }: { readonly upTo: number; readonly points: ReadonlySet<number> },
+  { upTo, points, onlyLog = false }: Folding,
 ): Promise<BadEvent | undefined> => {
-  const snapshots = await snapshotSeqs(store, key, upTo);
+  const snapshots = onlyLog ? new Set<number>() : await snapshotSeqs(store, key, upTo);
   const targets = new Map<number, SessionFold>();
   let state: SessionFold | undefined;
   for await (const stored of readForward(store, key, { after: 0, upTo })) {
     const event = legible(key.workspace, stored);
     if (!event) return state?.damage;
-    state = fold(state, event, event.type === 'session.rewound' ? targets.get(rewindPoint(event)) : undefined);
+    const target = targetOf(event);
+    state = fold(state, event, target === undefined ? undefined : targets.get(target));
     if (points.has(event.seq)) targets.set(event.seq, state);
     if (snapshots.has(event.seq) && !(await agrees(store, key, state))) {
       const reason = 'its snapshot differs from the log: `perdure repair --projections` removes it';

@@ -4,7 +4,7 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { reachOf } from '../engine/blob-events.ts';
 import { readForward } from '../engine/read-log.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
-import { rewindPoint, sessionNotFound } from '../engine/session-folds.ts';
+import { sessionNotFound, targetOf } from '../engine/session-folds.ts';
 import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
 import { blobNamedBy, type NamedBlob } from '../session/events/blob-events.ts';
@@ -26,34 +26,54 @@ export type VerifyOptions = z.input<typeof VerifyOptions>;
 const mended = '`perdure repair --projections` rebuilds it from the log';
 
 /** Follows the log as it is read, and recomputes what is stored beside it. */
-class Walk {
+export class Walk {
   #last: { readonly seq: number; readonly hash: Uint8Array } | StoredEvent = { seq: 0, hash: genesisHash };
   #root: string | undefined;
   #summary: SummaryFold;
-  /** The seqs that rewinds go back to. */
+  /** The seqs that rewinds and quarantines go back to. */
   readonly points = new Set<number>();
   /** The blobs that events name, with the seqs of the events. */
   readonly named: { readonly seq: number; readonly named: NamedBlob }[] = [];
 
-  /** Adds an event. Returns why it differs from what was written, or undefined if it does not. */
-  add(key: SessionKey, event: StoredEvent): string | undefined {
-    const before = 'session' in this.#last && this.#last.session === event.session ? this.#summary : undefined;
-    const problem = linkProblem(this.#last, event);
-    if (problem) return problem;
-    if (event.opensTurn !== turnMark(before, event)) return `its mark of a turn start is wrong: ${mended}`;
+  #summaryBefore({ session }: StoredEvent): SummaryFold {
+    return 'session' in this.#last && this.#last.session === session ? this.#summary : undefined;
+  }
+
+  /** Returns how the next event's mark of a turn start is wrong, or undefined if it is right. */
+  markProblem(event: StoredEvent): string | undefined {
+    const isRight = event.opensTurn === turnMark(this.#summaryBefore(event), event);
+    return isRight ? undefined : `its mark of a turn start is wrong: ${mended}`;
+  }
+
+  /** Returns why the next event differs from what was written, or undefined if it does not. */
+  linkProblem(event: StoredEvent): string | undefined {
+    return linkProblem(this.#last, event);
+  }
+
+  add(key: SessionKey, event: StoredEvent): void {
+    const before = this.#summaryBefore(event);
     const known = legible(key.workspace, event);
-    if (known?.type === 'session.rewound') this.points.add(rewindPoint(known));
+    const target = known && targetOf(known);
+    if (target !== undefined) this.points.add(target);
     const named = known && blobNamedBy(known);
     if (named) this.named.push({ seq: event.seq, named });
     this.#root ??= event.session;
     this.#summary = foldSummary(before, event);
     this.#last = event;
-    return undefined;
+  }
+
+  /** Returns why the session row does not confirm the last event, or undefined if it does. */
+  endProblem({ hash }: Head): string | undefined {
+    return Buffer.from(this.#last.hash).equals(hash)
+      ? undefined
+      : 'the hash in the session row is not that of the head';
   }
 
   /** Returns how the row of the session differs from its log, or undefined if it does not. */
-  headProblem({ hash, at, root, parent, summary, isListed }: Head): string | undefined {
-    if (!Buffer.from(this.#last.hash).equals(hash)) return 'the hash in the session row is not that of the head';
+  headProblem(head: Head): string | undefined {
+    const { at, root, parent, summary, isListed } = head;
+    const problem = this.endProblem(head);
+    if (problem) return problem;
     if ('at' in this.#last && this.#last.at !== at)
       return `the time in the session row is not that of the head: ${mended}`;
     if (root !== this.#root) return 'the session row names the wrong root of its family';
@@ -83,7 +103,7 @@ const keyProblem = async ({ store }: LogAccess, key: SessionKey, { parent }: Hea
 };
 
 /** Checks the files that events name. Reads each tree and each content once. */
-const filesProblem = async (
+export const filesProblem = async (
   { blobs }: FilesAccess,
   { named: events }: Walk,
   { quick }: VerifyOptions,
@@ -110,8 +130,9 @@ const firstBad = async (
 ): Promise<BadEvent | undefined> => {
   const walk = new Walk();
   for await (const event of readForward(scope.store, key, { after: 0, upTo: head.seq })) {
-    const reason = walk.add(key, event);
+    const reason = walk.linkProblem(event) ?? walk.markProblem(event);
     if (reason) return { seq: event.seq, reason };
+    walk.add(key, event);
   }
   if (await hasHiddenTail(scope, key, head)) {
     return { seq: head.seq + 1, reason: `it is beyond the head in the session row: ${mended}` };
@@ -122,6 +143,12 @@ const firstBad = async (
     (await foldProblem(scope.store, key, { upTo: head.seq, points: walk.points })) ??
     (await filesProblem(scope, walk, options))
   );
+};
+
+/** Converts the error of a damaged event. Rethrows other errors. */
+export const badEventOf = (error: unknown): BadEvent => {
+  if (!isPerdureError(error, 'EVENT_DAMAGED')) throw error;
+  return { seq: Number(error.details.seq), reason: String(error.details.reason) };
 };
 
 /**
@@ -136,10 +163,7 @@ export const verifySession = async (
   const asked = parseInput('the verification', VerifyOptions, options);
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
-  const bad = await firstBad(scope, key, head, asked).catch((error: unknown): BadEvent => {
-    if (!isPerdureError(error, 'EVENT_DAMAGED')) throw error;
-    return { seq: Number(error.details.seq), reason: String(error.details.reason) };
-  });
+  const bad = await firstBad(scope, key, head, asked).catch(badEventOf);
   if (bad) {
     const { seq, reason, path, blob } = bad;
     return { ok: false, events: seq - 1, bad: { seq, reason, ...(blob !== undefined && { path, blob }) } };

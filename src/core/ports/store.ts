@@ -88,7 +88,9 @@ export interface AppendRequest extends SessionKey {
   readonly onHash?: string;
   /** Appends only if the session has one of these statuses. */
   readonly whileStatus?: readonly Status[];
-  /** Set for claim, cancel, handoff and rewind. Raising the epoch fences every current run writer. */
+  /** Set for the few appends that a quarantined session accepts. */
+  readonly whileDamaged?: boolean;
+  /** Set for claim, cancel, handoff, rewind and quarantine. Raising the epoch fences every current run writer. */
   readonly raisesEpoch?: boolean;
   readonly key?: IdempotencyKey;
 }
@@ -112,6 +114,8 @@ export type AppendOutcome =
   | { readonly outcome: 'conflict'; readonly head: number }
   | { readonly outcome: 'status'; readonly status: Status }
   | { readonly outcome: 'fenced'; readonly epoch: number }
+  /** The session is quarantined, because the event `seq` is damaged. */
+  | { readonly outcome: 'damaged'; readonly seq: number }
   | { readonly outcome: 'exists' }
   /** The session does not exist, or the point in `creates.parent` does not. */
   | { readonly outcome: 'missing' };

@@ -118,6 +118,8 @@ export const permissions = {
     happened: read,
     tree: read,
     verify: read,
+    damage: read,
+    repair: change,
     export: takeAway,
   },
   run: { stream: follow, events: follow, status: read, result: read, waitForEnd: read, cancel: change },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { listOf } from '../../schema/bounded.ts';
 import { type BegunCall, CallBeginning, CallEnding } from '../../schema/call-request.ts';
+import type { Damage } from '../../schema/damage.ts';
 import { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
@@ -25,9 +26,11 @@ import { type EventsOptions, readEvents } from '../engine/events.ts';
 import { type ExecuteOptions, execute } from '../engine/execute.ts';
 import { leaveFolder } from '../engine/open-files.ts';
 import type { DiffPlace } from '../engine/places.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { findPoint } from '../engine/points.ts';
 import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
+import { damageOf } from '../maintenance/describe-damage.ts';
+import { despiteDamage } from '../maintenance/quarantine.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
 import { type AnswerOptions, answerApproval } from '../runs/approvals.ts';
 import { cancelRun } from '../runs/cancel.ts';
@@ -51,6 +54,7 @@ import { type SessionFiles, sessionFiles } from '../session-files/session-files.
 import { type Adoption, type AdoptOptions, adoptBranch } from '../sessions/adopt.ts';
 import { type ForkOptions, forkSession } from '../sessions/fork.ts';
 import { type HappenedOptions, readHappened } from '../sessions/happened.ts';
+import { repairSession } from '../sessions/repair.ts';
 import { type Reversal, revertCommit } from '../sessions/revert.ts';
 import { type Rewind, type RewindOptions, rewindSession } from '../sessions/rewind.ts';
 import { readTree, type TreeNode } from '../sessions/tree.ts';
@@ -76,6 +80,12 @@ import {
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
 import { permissionFor } from './permissions.ts';
 import type { Scope } from './scope.ts';
+
+/** The damage of a session and the fork that continues it. Both are absent if the log of the session is whole. */
+export interface Repair<Own = Record<string, unknown>, Output = unknown> {
+  readonly damage?: Damage | undefined;
+  readonly fork?: Session<Own, Output> | undefined;
+}
 
 /** Maximum messages per append, so that other writers can append in between. */
 export const maxMessages = 1000;
@@ -268,6 +278,16 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   /** Checks the hash chain and the files that it names. Reports the first event that differs from what was written. */
   verify(options?: VerifyOptions): Promise<Verification>;
+  /**
+   * Checks the log, and says what is lost if one of its events is damaged, or names files that are. Returns undefined
+   * if the log is whole.
+   */
+  damage(): Promise<Damage | undefined>;
+  /**
+   * Continues a damaged session from its last good event as a fork, which says what is lost. The session itself is
+   * quarantined: it stays readable up to the damage, but accepts no more work. Changes nothing if the log is whole.
+   */
+  repair(): Promise<Repair<Own, Output>>;
   /** Exports the session and the lineage it needs, as one portable file. */
   export(): AsyncIterable<Uint8Array>;
 }
@@ -356,19 +376,19 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     pause: (options) => pauseSession(scope, key, options),
     resume: () => thenWork(resumeSession(scope, key)),
     close: async (options = {}) => {
-      await move({ type: 'close', now: scope.clock.now(), ...parseInput('the closing', WithReason, options) });
+      const about = parseInput('the closing', WithReason, options);
+      await despiteDamage(scope, key, () => move({ type: 'close', now: scope.clock.now(), ...about }));
       await leaveFolder(scope, key);
     },
     reopen: () => move({ type: 'reopen' }),
     archive: async () => {
-      await move({ type: 'archive' });
+      await despiteDamage(scope, key, () => move({ type: 'archive' }));
       await leaveFolder(scope, key);
     },
-    unarchive: () => move({ type: 'unarchive' }),
+    unarchive: () => despiteDamage(scope, key, () => move({ type: 'unarchive' })),
     state: async (options = {}) => {
       const { at } = parseInput('the query', AtPoint, options);
-      const head = await scope.folds.outline(key);
-      return (await scope.folds.at(key, await resolvePoint(scope.store, key, head, at))).state;
+      return (await scope.folds.at(key, await findPoint(scope, key, at))).state;
     },
     commit: (change, options) => commitState(scope, key, change, options),
     lift: (path, options) => liftProvenance(scope, key, path, options),
@@ -425,6 +445,11 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     happened: (options) => readHappened(scope, key, options),
     tree: () => readTree(scope, key),
     verify: (options) => verifySession(scope, key, options),
+    damage: () => damageOf(scope, key),
+    repair: async () => {
+      const { damage, fork } = await repairSession(scope, key);
+      return { damage, ...(fork && { fork: sessionHandle(scope, fork) }) };
+    },
     export: () => writeBundle(scope, [id]),
   });
 };

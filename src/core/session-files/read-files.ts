@@ -3,7 +3,7 @@ import { PerdureError } from '../../schema/error.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { findPoint } from '../engine/points.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { listTree, readContent, treeReader } from '../files/read-tree.ts';
 import { type TreeEntry, treeOf } from '../files/tree.ts';
@@ -58,8 +58,7 @@ export const treeAt = async (
 ): Promise<BlobHash> => {
   if (at && setAside !== undefined) throw new PerdureError('INVALID_INPUT', 'set `at` or `setAside`, not both');
   if (setAside !== undefined) return treeSetAside(scope, key, setAside);
-  const head = await scope.folds.outline(key);
-  return treeOf(at ? await scope.folds.at(key, await resolvePoint(scope.store, key, head, at)) : head);
+  return treeOf(at ? await scope.folds.at(key, await findPoint(scope, key, at)) : await scope.folds.outline(key));
 };
 
 /** All entries sorted by name, each folder before its content. */

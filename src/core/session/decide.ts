@@ -1,3 +1,4 @@
+import type { Damage } from '../../schema/damage.ts';
 import type { Description } from '../../schema/description.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
@@ -369,9 +370,13 @@ const cutAnswer = ({ turn }: SessionFold, partial: PartialAnswer | undefined): r
     ? [abandoned(partial.message, 'stopped', { ...partial, usage: undefined }, { actor: systemActor, turn })]
     : [];
 
-/** What a fork leaves behind: the answer that was being written at the point, and the calls beyond it. */
-interface LeftAtFork {
+interface ForkDetails {
+  readonly title?: string | undefined;
+  /** The damage of the session that the fork continues. */
+  readonly lost?: Damage | undefined;
+  /** What the log has of the answer that was being written at the point. */
   readonly partial?: PartialAnswer | undefined;
+  /** The calls that happened beyond the point. */
   readonly happened?: HappenedCalls | undefined;
 }
 
@@ -379,8 +384,7 @@ interface LeftAtFork {
 export const decideFork = (
   point: SessionFold,
   actor: Actor,
-  title: string | undefined,
-  { partial, happened }: LeftAtFork,
+  { title, lost, partial, happened }: ForkDetails,
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn, firstWords } = point;
   const payload = {
@@ -394,6 +398,7 @@ export const decideFork = (
     metadata,
     firstWords,
     plan: planOf(point.state),
+    ...(lost && { lost }),
   };
   const common = { actor, turn: point.turn };
   return [

@@ -1,3 +1,4 @@
+import type { Damage } from '../../schema/damage.ts';
 import type { Priority } from '../../schema/description.ts';
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
@@ -66,6 +67,10 @@ export interface SessionFold extends RunFold, FilesFold, HandoffFold, TrackingFo
   readonly state: State;
   /** The first commit that cannot be applied to the previous state. After that commit the state is unknown. */
   readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
+  /** Set once the session is quarantined: the first damaged event, which ends the live lineage. */
+  readonly quarantine?: { readonly seq: number; readonly reason: string } | undefined;
+  /** What is lost of the damaged sessions that this one continues, oldest first. */
+  readonly lost?: readonly Damage[] | undefined;
   /** The provenance of each entry of the state, by path. */
   readonly provenance: Readonly<Record<string, Provenance>>;
   /** The newest adoptions from each branch, oldest first. */
@@ -240,14 +245,43 @@ const committed = (before: SessionFold, event: SessionEvent<'state.committed'>):
   };
 };
 
+/** The maximum number of losses that a fold remembers. Each needs a repair of its own. */
+const maxLosses = 5;
+
+/**
+ * Quarantines the session. Everything after the last good event, whose fold is `target`, is lost. No run continues,
+ * because the newest events of its run are unknown.
+ */
+const quarantined = (event: SessionEvent<'session.quarantined'>, target: SessionFold | undefined): SessionFold => {
+  const { seq, reason, status, lastTurn } = event.payload;
+  const good = target ?? blank(event);
+  return {
+    ...good,
+    // A fork inherits neither the caller nor the folder of the session whose event was the last good one.
+    ...(good.session !== event.session && { calledBy: undefined, boundTo: undefined }),
+    session: event.session,
+    seq: event.seq,
+    hash: event.hash,
+    at: event.at,
+    turn: event.turn,
+    lastTurn,
+    status,
+    live: extendLive(good.live, event.seq),
+    ...{ run: undefined, queue: [], approvals: {}, questions: {}, children: {}, openCalls: {}, runningCalls: {} },
+    untoldCalls: [],
+    quarantine: { seq, reason },
+  };
+};
+
 /** Returns the fold, or throws if its state is damaged. */
 export const sound = (state: SessionFold): SessionFold => {
   if (state.damage) throw eventDamaged(state.damage, state.damage.reason);
   return state;
 };
 
-/** Applies one event. Only a rewind needs `target`, the fold at the point that it goes back to. */
+/** Applies one event. Only a rewind and a quarantine need `target`, the fold at the point that they go back to. */
 export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
+  if (event.type === 'session.quarantined') return quarantined(event, target);
   const base = before ?? blank(event);
   const after = foldOne(base, event, target);
   const handoff = foldHandoff(base, event, after.state);
@@ -276,7 +310,7 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
       return { ...moved, title, agent, metadata, priority, calledBy };
     }
     case 'session.forked': {
-      const { parent, at, title, metadata, priority } = event.payload;
+      const { parent, at, title, metadata, priority, lost } = event.payload;
       return {
         ...moved,
         session: event.session,
@@ -286,6 +320,8 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
         holder: 'agent',
         status: statusOfFork(event.payload),
         runningCalls: {},
+        quarantine: undefined,
+        ...(lost && { lost: [...(moved.lost ?? []), lost].slice(-maxLosses) }),
         title: title ?? moved.title,
         metadata: metadata ?? moved.metadata,
         priority,

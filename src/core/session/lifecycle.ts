@@ -163,6 +163,9 @@ const stepsBefore = (
  */
 const inWords = (command: Command): string => (command === 'update' ? 'change its title or metadata' : command);
 
+/** Commands that a quarantined session accepts. They neither add work nor build on the damaged events. */
+export const allowedWhileDamaged: ReadonlySet<Command> = new Set(['update', 'close', 'archive', 'unarchive', 'rewind']);
+
 /** Commands that an active run forbids, whatever the status allows. */
 export const forbiddenByRun: ReadonlySet<Command> = new Set(['close', 'rewind']);
 
@@ -210,6 +213,7 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'session.archived': 'archived',
   'session.restored': 'closed',
   'session.rewound': 'same',
+  'session.quarantined': 'same',
   'message.appended': 'same',
   'agent.bound': 'same',
   'state.committed': 'same',

@@ -118,6 +118,21 @@ const waits = (
   ...(reason && { waitingOn: shorten(reason, maxChars) }),
 });
 
+const quarantined = (
+  { agent: _, ...summary }: SessionSummary,
+  { seq, status, lastTurn, messages, agent }: PayloadOf<'session.quarantined'>,
+): SessionSummary => ({
+  ...notWaiting(summary),
+  status,
+  lastTurn,
+  messages,
+  ...(agent && { agent }),
+  damaged: { seq, at: summary.seq },
+});
+
+const lostBy = ({ lost }: PayloadOf<'session.forked'>): Pick<SessionSummary, 'lost'> =>
+  lost ? { lost: { session: lost.session, from: lost.seq, to: lost.to } } : {};
+
 /** Whether the event is the first of its turn, given the summary before it. A fork continues the turn of its parent. */
 export const opensTurn = (
   before: SessionSummary | undefined,
@@ -132,7 +147,7 @@ const first = (event: StoredEvent, moved: Pick<SessionSummary, 'seq' | 'turn' | 
     const lastTurn = Math.max(fork.lastTurn, event.turn);
     const status = statusOfFork(fork);
     const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
-    return repeated(described(summary, fork), fork);
+    return repeated(described({ ...summary, ...lostBy(fork) }, fork), fork);
   }
   const { agent, calledBy, ...about } = decodePayload(event, 'session.opened');
   return described({ ...blank, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) }, about);
@@ -168,6 +183,8 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
       return handed(after, event, decodePayload(event, type));
     case 'session.rewound':
       return rewound(after, decodePayload(event, type));
+    case 'session.quarantined':
+      return quarantined(after, decodePayload(event, type));
     case 'agent.bound':
       return { ...after, agent: decodePayload(event, type).agent };
     case 'session.described':

@@ -1,20 +1,27 @@
 import { z } from 'zod';
-import { PerdureError } from '../../schema/error.ts';
+import type { Damage } from '../../schema/damage.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId } from '../../schema/ids.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { type HappenedAccess, happenedBeyond } from '../engine/happened-calls.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { findPoint, refuseLost } from '../engine/points.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
-import { keyOf, type WriteAccess } from '../engine/scope.ts';
+import { type FilesAccess, keyOf, type WriteAccess } from '../engine/scope.ts';
+import { damageOf } from '../maintenance/describe-damage.ts';
+import { pointBefore } from '../maintenance/point-before.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
-import { sound } from '../session/fold.ts';
+import { isSessionDamage } from '../session/events/session-damaged.ts';
+import { type SessionFold, sound } from '../session/fold.ts';
 
 export interface ForkOptions {
-  /** Where the child continues: `{ turn }` for the end of a turn, or `{ seq }`. Default: the head. */
+  /**
+   * Where the child continues: `{ turn }` for the end of a turn, or `{ seq }`. Default: the head, or the last good
+   * event if the session is quarantined or its head cannot be read.
+   */
   readonly at?: Point | undefined;
   /** The title of the child. Default: the parent's title. */
   readonly title?: string | undefined;
@@ -25,26 +32,66 @@ const Options = z.strictObject({ at: Point.optional(), title: Text.max(500).opti
   z.ZodType
 >);
 
+/** Where a fork continues, and what is lost if that is before a damaged event. */
+interface ForkPoint {
+  readonly seq: number;
+  readonly title?: string | undefined;
+  readonly lost?: Damage | undefined;
+  /** A replay passes false: its context must be that of the recording. */
+  readonly recordsHappened?: boolean;
+}
+
+const askedPoint = async (scope: WriteAccess, key: SessionKey, at: Point): Promise<ForkPoint> => {
+  const seq = await findPoint(scope, key, at);
+  refuseLost(key, seq, (await scope.store.head(key))?.summary.damaged);
+  return { seq };
+};
+
+/** The head, or the last good event if the session is quarantined or its head cannot be read. */
+const newestPoint = async (scope: WriteAccess & FilesAccess, key: SessionKey): Promise<ForkPoint> => {
+  let unreadable: unknown;
+  try {
+    const { seq, quarantine } = await scope.folds.head(key);
+    if (!quarantine) return { seq };
+  } catch (error) {
+    if (!isPerdureError(error, 'EVENT_DAMAGED')) throw error;
+    unreadable = error;
+  }
+  const lost = await damageOf(scope, key);
+  if (!lost && unreadable) throw unreadable;
+  return { seq: await pointBefore(scope, key, lost), lost };
+};
+
+/**
+ * The newest fold, for the calls beyond the point. The store finds them by an index, so of a head that cannot be read
+ * only the seq is needed.
+ */
+const newestFold = async (scope: WriteAccess, key: SessionKey, point: SessionFold): Promise<SessionFold> => {
+  try {
+    return sound(await scope.folds.outline(key));
+  } catch (error) {
+    if (!isSessionDamage(error)) throw error;
+    return { ...point, seq: (await scope.store.head(key))?.seq ?? point.seq };
+  }
+};
+
 /**
  * Creates a child that continues from a point. Past events never change, so no other writer can conflict, and no retry
  * is needed.
  */
-export const forkSession = async (
+export const forkAt = async (
   scope: WriteAccess & HappenedAccess,
   key: SessionKey,
-  options: ForkOptions = {},
-  /** A replay passes false: its context must be that of the recording. */
-  recordsHappened = true,
+  { seq, title, lost, recordsHappened = true }: ForkPoint,
 ): Promise<SessionId> => {
-  const { at, title } = parseInput('the fork', Options, options);
-  const head = await scope.folds.outline(key);
-  const seq = await resolvePoint(scope.store, key, head, at);
   const counted = await scope.folds.countedAt(key, seq);
   const point = sound(counted.state);
   const child = keyOf(scope, newId('ses', scope.clock.now()));
   const partial = await readPartialAnswer(scope, key, point);
-  const left = recordsHappened ? await happenedBeyond(scope, key, head, point, point.happened) : undefined;
-  const drafts = decideFork(point, scope.actor, title, { partial, happened: left?.all });
+  const left = recordsHappened
+    ? await happenedBeyond(scope, key, await newestFold(scope, key, point), point, point.happened)
+    : undefined;
+  const drafts = decideFork(point, scope.actor, { title, lost, partial, happened: left?.all });
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },
@@ -57,4 +104,15 @@ export const forkSession = async (
   }
   scope.folds.seed(child, counted, written);
   return child.session;
+};
+
+export const forkSession = async (
+  scope: WriteAccess & FilesAccess & HappenedAccess,
+  key: SessionKey,
+  options: ForkOptions = {},
+  recordsHappened = true,
+): Promise<SessionId> => {
+  const { at, title } = parseInput('the fork', Options, options);
+  const point = await (at ? askedPoint(scope, key, at) : newestPoint(scope, key));
+  return forkAt(scope, key, { ...point, title, recordsHappened });
 };

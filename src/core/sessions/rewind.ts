@@ -7,9 +7,9 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { execute } from '../engine/execute.ts';
 import { type HappenedAccess, happenedBeyond, type LeftBehind } from '../engine/happened-calls.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { refuseLost, resolvePoint } from '../engine/points.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
-import type { WriteAccess } from '../engine/scope.ts';
+import { despiteDamage, type QuarantineAccess } from '../maintenance/quarantine.ts';
 import type { SessionKey } from '../ports/store.ts';
 
 /** The result of a rewind. */
@@ -31,18 +31,21 @@ export const cancelledBy = (written: readonly SessionEvent[]): readonly RunId[] 
   written.flatMap(({ type, run }) => (type === 'run.ended' && run ? [run] : []));
 
 export const rewindSession = async (
-  scope: WriteAccess & HappenedAccess,
+  scope: QuarantineAccess & HappenedAccess,
   key: SessionKey,
   options: RewindOptions,
 ): Promise<Rewind> => {
   const { to, reason } = parseInput('the rewind', Options, options);
   let left: LeftBehind | undefined;
-  const written = await execute(scope, key, async (head) => {
-    const seq = await resolvePoint(scope.store, key, head, to);
-    const target = await scope.folds.at(key, seq);
-    left = await happenedBeyond(scope, key, head, target);
-    const partial = await readPartialAnswer(scope, key, target);
-    return { type: 'rewind', target, partial, reason, happened: left.all };
-  });
+  const written = await despiteDamage(scope, key, () =>
+    execute(scope, key, async (head) => {
+      const seq = await resolvePoint(scope.store, key, head, to);
+      refuseLost(key, seq, head.quarantine);
+      const target = await scope.folds.at(key, seq);
+      left = await happenedBeyond(scope, key, head, target);
+      const partial = await readPartialAnswer(scope, key, target);
+      return { type: 'rewind', target, partial, reason, happened: left.all };
+    }),
+  );
   return { cancelled: cancelledBy(written), happened: left!.fresh };
 };

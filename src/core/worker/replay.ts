@@ -6,7 +6,7 @@ import type { Json } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
-import { resolvePoint } from '../engine/points.ts';
+import { findPoint } from '../engine/points.ts';
 import { findRepeat } from '../engine/repeated-call.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import { type AgentAccess, type FollowAccess, keyOf, type LogAccess } from '../engine/scope.ts';
@@ -60,8 +60,7 @@ export interface Replay {
  * that were cancelled before they began.
  */
 const eventsOfTurn = async (scope: FollowAccess, key: SessionKey, turn: number): Promise<readonly SessionEvent[]> => {
-  const head = await scope.folds.outline(key);
-  const at = await resolvePoint(scope.store, key, head, { turn });
+  const at = await findPoint(scope, key, { turn });
   const [start] = await scope.store.turnStarts(key, { from: turn, limit: 1 });
   const events: SessionEvent[] = [];
   for await (const event of readEvents(scope, key, { after: (start?.seq ?? 1) - 1, at: { seq: at } })) {

@@ -5,7 +5,9 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { longestTimerMs } from '../../schema/timer-limit.ts';
 import { isGone, processHolder } from '../engine/process-holder.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
+import type { SessionFolds } from '../engine/session-folds.ts';
 import { thisMachine } from '../files/disk/machine.ts';
+import { despiteDamage } from '../maintenance/quarantine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
 import { type SessionKey, sessionKeyName } from '../ports/store.ts';
 import type { CancelTimer, Timekeeper } from '../ports/timekeeper.ts';
@@ -69,6 +71,16 @@ const defaultDrainMs = 25_000;
 const strandedCount = 20;
 
 const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped');
+
+/** The sessions of a session's subagents. None if its log is damaged, because the worker quarantines it. */
+const childrenOf = async (folds: SessionFolds, key: SessionKey): Promise<readonly SessionId[]> => {
+  try {
+    return Object.values((await folds.head(key)).children).map(({ session }) => session);
+  } catch (error) {
+    if (isPerdureError(error, 'EVENT_DAMAGED')) return [];
+    throw error;
+  }
+};
 
 /** A call that waits for another session. */
 interface Wait {
@@ -321,8 +333,7 @@ export class RunWorker implements Worker {
     const { folds } = scopeOf(workspace);
     const found = [only];
     for (const session of found) {
-      const { children } = await folds.head({ workspace, session });
-      found.push(...Object.values(children).map((child) => child.session));
+      found.push(...(await childrenOf(folds, { workspace, session })));
     }
     return found;
   }
@@ -359,7 +370,8 @@ export class RunWorker implements Worker {
       waitFor: (session: SessionId, leave?: () => void) => this.#waitFor({ caller: key, session, leave }),
     };
     try {
-      await this.#giveBack(key, isOurs ? await workOnSession(hold) : await sayStranded(hold));
+      const work = () => (isOurs ? workOnSession(hold) : sayStranded(hold));
+      await this.#giveBack(key, await despiteDamage(scope, key, work, scope.onWarning));
     } catch (error) {
       const isTaken = isPerdureError(error, 'FENCED') || signal.aborted;
       if (!isTaken) scope.onWarning(error);

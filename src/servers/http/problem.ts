@@ -34,6 +34,7 @@ export const statusOf: Record<ErrorCode, number> = {
   LAST_ADMIN: 409,
   FENCED: 409,
   BUNDLE_CONFLICT: 409,
+  SESSION_DAMAGED: 409,
   KEY_IN_USE: 409,
   VAULT_LOCKED: 409,
   PRECONDITION_FAILED: 412,

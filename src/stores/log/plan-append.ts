@@ -99,6 +99,7 @@ export const planAppend = (base: AppendBase, request: AppendRequest, seals?: rea
   if (head && request.writer.kind === 'run' && request.writer.epoch !== head.epoch) {
     return { outcome: 'fenced', epoch: head.epoch };
   }
+  if (head?.summary.damaged && !request.whileDamaged) return { outcome: 'damaged', seq: head.summary.damaged.seq };
   if (head && !isOn(head, request)) {
     return { outcome: 'conflict', head: head.seq };
   }

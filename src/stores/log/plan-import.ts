@@ -1,10 +1,10 @@
 import type { Head, SessionCopy, StoredEvent, StoredKey } from '../../core/ports/store.ts';
 import { genesisHash, linkProblem } from '../../core/session/events/chain.ts';
+import { copiedEventProblem } from '../../core/session/events/copied-event-problem.ts';
 import { summarize } from '../../core/session/summary.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { copiedEventProblem } from './copied-event-problem.ts';
 
 /** The stored facts about a copied session, read in the import's own transaction. */
 export interface ImportBase {

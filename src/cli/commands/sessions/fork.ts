@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { RunId } from '../../../schema/ids.ts';
+import { DamageView } from '../../../schema/views/maintenance.ts';
 import { ForkView } from '../../../schema/views/session.ts';
+import { unlessDamaged } from '../../backing/unless-damaged.ts';
 import { defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint } from '../../parse/point.ts';
+import { damageLines } from '../../render/damage-text.ts';
 import { happenedLines, notUndone } from '../../render/happened-lines.ts';
 import { count } from '../../render/quantity.ts';
 
@@ -17,21 +20,25 @@ export const fork = defineCommand({
   notes: [
     'Inputs that are waiting at that point stay behind: the fork does not answer them.',
     'Calls with effects beyond the point are listed on stderr; `perdure happened SESSION --after POINT` lists them before.',
+    'Without --at, a fork of a damaged session continues from its last good event, and says what is lost.',
   ],
   examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
-  json: ForkView.extend({ leftBehind: z.array(RunId) }).meta({
+  json: ForkView.extend({ leftBehind: z.array(RunId), damage: DamageView.optional() }).meta({
     id: 'Fork',
     description:
-      'The new session, the calls with effects beyond its point, and the runs of inputs that already waited at its point and still wait in its parent.',
+      'The new session, the calls with effects beyond its point, the runs of inputs that already waited at its point and still wait in its parent, and the damage of the parent if the fork continues before it.',
   }),
   run: async (context, { args, options: { at, title } }) => {
     const point = optionalPoint(at);
     const session = await context.session(args[0]!);
     const child = await session.fork({ at: point, title });
     const summary = await child.summary();
-    const waited = (await session.inputs()).filter(({ seq }) => seq <= summary.forkedAt!);
     const happened = await child.happened();
-    await context.answer({ ...summary, happened, leftBehind: waited.map(({ run }) => run) }, () => child.id);
+    const damage = summary.lost?.session === session.id ? await session.damage() : undefined;
+    const waited = (await unlessDamaged(session.inputs(), [])).filter(({ seq }) => seq <= summary.forkedAt!);
+    const leftBehind = waited.map(({ run }) => run);
+    await context.answer({ ...summary, happened, leftBehind, ...(damage && { damage }) }, () => child.id);
+    for (const line of damage ? damageLines(damage, context.err) : []) await context.note(line);
     for (const line of happenedLines(notUndone, happened, context.err)) await context.note(line);
     if (waited.length > 0) {
       await context.note(`left behind: ${count(waited.length, 'input')} waiting in ${session.id}`);

@@ -1,29 +1,10 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { ImportedView } from '../../../schema/views/session.ts';
+import { openBundle } from '../../files/open-bundle.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
-import { fileError } from '../../parse/wrong-call.ts';
 import { count } from '../../render/quantity.ts';
 import { wrap } from '../../terminal/display-width.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
-
-async function* bytesOf(file: string, handle: FileHandle): AsyncGenerator<Uint8Array, void, void> {
-  try {
-    yield* handle.createReadStream() as AsyncIterable<Uint8Array>;
-  } catch (error) {
-    throw fileError(error, 'read', file);
-  }
-}
-
-/**
- * Opens the file to import. This happens before the store is opened, so that a missing file does not create a store.
- */
-const openFile = async (file: string): Promise<AsyncIterable<Uint8Array>> => {
-  const handle = await open(file).catch((error: unknown) => {
-    throw fileError(error, 'read', file);
-  });
-  return bytesOf(file, handle);
-};
 
 /**
  * Imports a bundle. The whole bundle is checked before the store is opened, so that a damaged bundle does not create
@@ -55,7 +36,7 @@ export const importCommand = defineCommand({
   json: ImportedView,
   run: async (context, { args }) => {
     const file = args[0]!;
-    const source = file === '-' ? context.stdin() : await openFile(file);
+    const source = file === '-' ? context.stdin() : await openBundle(file);
     const imported = await withProgress(
       context.err,
       () => `importing ${printableLine(file)}`,

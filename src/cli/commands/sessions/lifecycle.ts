@@ -2,6 +2,7 @@ import type { Session } from '../../../core/runtime/session.ts';
 import type { Status } from '../../../schema/statuses.ts';
 import { SummaryView } from '../../../schema/views/session.ts';
 import { type Command, defineCommand, type Options, text } from '../../parse/command.ts';
+import { statusText } from '../../terminal/paint.ts';
 
 interface Transition {
   readonly summary: string;
@@ -46,7 +47,7 @@ export const lifecycleCommands: readonly Command[] = Object.entries(transitions)
         const session = await context.session(args[0]!, lastOf);
         await apply(session, typeof reason === 'string' ? { reason } : {});
         const after = await session.summary();
-        await context.answer(after, () => `${session.id} is ${after.status}`);
+        await context.answer(after, () => `${session.id} is ${statusText(after)}`);
         if (letsRun) await (await import('../../runs/carry-on.ts')).carryOn(context, session);
       },
     }),

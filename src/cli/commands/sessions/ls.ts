@@ -10,7 +10,7 @@ import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';
 import { waitsFor } from '../../render/waits-for.ts';
 import { truncate } from '../../terminal/display-width.ts';
-import { paintStatus } from '../../terminal/paint.ts';
+import { paintSummary, statusText } from '../../terminal/paint.ts';
 import { printableLine } from '../../terminal/printable.ts';
 import type { Style } from '../../terminal/terminal.ts';
 
@@ -29,7 +29,7 @@ const maxDetail = 48;
 
 const columns: readonly ListedColumn[] = [
   { title: 'SESSION', shortens: 3, of: ({ id }) => id },
-  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'STATUS', of: statusText },
   { title: 'WAITS FOR', of: (summary, now) => waitsFor(summary, now)?.what ?? '', isOptional: true, style: 'yellow' },
   {
     title: 'LAST RUN',
@@ -75,7 +75,7 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
     if (row < 0) return out.style('dim', cell);
     const { style } = column as ListedColumn;
     if (style) return out.style(style, cell);
-    return column.title === 'STATUS' ? paintStatus(sessions[row]!.status, out, cell) : cell;
+    return column.title === 'STATUS' ? paintSummary(sessions[row]!, out, cell) : cell;
   });
 };
 

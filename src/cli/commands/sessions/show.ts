@@ -1,13 +1,17 @@
 import { z } from 'zod';
+import type { TranscriptOptions } from '../../../core/context/transcript.ts';
 import type { SessionUsage } from '../../../core/runs/usage.ts';
 import type { Session } from '../../../core/runtime/session.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
+import { DamageView } from '../../../schema/views/maintenance.ts';
 import { SummaryView, TranscriptView } from '../../../schema/views/session.ts';
 import { UsageView } from '../../../schema/views/usage.ts';
 import { omitForbidden } from '../../backing/omit-forbidden.ts';
+import { unlessDamaged } from '../../backing/unless-damaged.ts';
 import { nameOf } from '../../config/choose-agent.ts';
 import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';
+import { damageLines } from '../../render/damage-text.ts';
 import { count } from '../../render/quantity.ts';
 import { renderTranscript } from '../../render/render-transcript.ts';
 import { sessionName } from '../../render/session-name.ts';
@@ -16,7 +20,7 @@ import { usageLine } from '../../render/usage-text.ts';
 import { lastFailure } from '../../runs/last-failure.ts';
 import { truncate, wrap } from '../../terminal/display-width.ts';
 import { hangingIndent } from '../../terminal/hanging-indent.ts';
-import { paintStatus } from '../../terminal/paint.ts';
+import { paintSummary, statusText } from '../../terminal/paint.ts';
 import { printableJson, printableLine } from '../../terminal/printable.ts';
 
 interface Shown {
@@ -54,12 +58,30 @@ const toolsOf = async (context: Context, session: Session, { agent }: SessionSum
   return (await session.runs({ limit: newestRuns })).runs.find((run) => run.tools)?.tools;
 };
 
+const damageNotes = ({ id, damaged, lost }: SessionSummary, commandText: Context['commandText']): readonly string[] => [
+  ...(damaged
+    ? [
+        `quarantined: event ${damaged.seq} is damaged, so it ends at event ${damaged.seq - 1}; it continues as a fork: ${commandText('repair', id)}`,
+      ]
+    : []),
+  ...(lost ? [`continues ${lost.session}, whose events ${lost.from} to ${lost.to} are damaged and lost`] : []),
+];
+
+/** The transcript. If the newest events cannot be read, the transcript up to the damage, with the damage. */
+const readTranscript = async (session: Session, options: TranscriptOptions) => {
+  const transcript = await unlessDamaged(session.transcript(options), undefined);
+  if (transcript) return { transcript };
+  const damage = options.at ? undefined : await session.damage();
+  if (!damage) return { transcript: await session.transcript(options) };
+  const at = { seq: damage.good };
+  return { transcript: damage.good > 0 ? await session.transcript({ ...options, at }) : [], damage };
+};
+
 const heading = (
   { summary, waitingInputs: inputs, tools, usage }: Shown,
   { out, now, commandText }: Context,
 ): readonly string[] => {
-  const { id, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waitingOn, plan } =
-    summary;
+  const { id, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waitingOn, plan } = summary;
   const at = now();
   const used = usage && usageLine(usage);
   const counts = [
@@ -72,7 +94,8 @@ const heading = (
   return [
     out.style('bold', printableLine(id)),
     ...(sessionName(summary) ? wrap(printableLine(sessionName(summary)), out.columns) : []),
-    ...hangingIndent(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
+    ...hangingIndent(`${statusText(summary)} · `, counts.join(' · '), out.columns, `${paintSummary(summary, out)} · `),
+    ...damageNotes(summary, commandText).flatMap((note) => wrap(note, out.columns)),
     ...hangingIndent('', workers(summary, tools), out.columns),
     ...(plan && plan.total > 0 ? [`plan: ${plan.done} of ${plan.total} done`] : []),
     ...(summary.waiting ? hangingIndent('', waitLine(summary, commandText('attach', id)), out.columns) : []),
@@ -100,20 +123,26 @@ export const show = defineCommand({
     tools: z.array(z.string()).optional(),
     usage: UsageView.optional(),
     transcript: TranscriptView.shape.entries,
+    damage: DamageView.optional(),
   }),
   run: async (context, { args, options }) => {
     const at = optionalPoint(options.at);
     const lastTurns = parseCount('--last', options.last, 1);
     const session = await context.session(args[0]!);
-    const [summary, transcript] = [await session.summary(), await session.transcript({ at, lastTurns })];
-    const waitingInputs = (await session.inputs()).length;
-    const usage = await omitForbidden(session.usage());
-    const tools = await toolsOf(context, session, summary);
+    const summary = await session.summary();
+    const { transcript, damage } = await readTranscript(session, { at, lastTurns });
+    const waitingInputs = (await unlessDamaged(session.inputs(), [])).length;
+    const usage = await unlessDamaged(omitForbidden(session.usage()), undefined);
+    const tools = await unlessDamaged(toolsOf(context, session, summary), undefined);
     const shown = { summary, waitingInputs, ...(tools && { tools }), ...(usage && { usage }) };
-    const failure = context.json ? undefined : await lastFailure(session, summary.seq);
-    await context.answer({ ...shown, transcript }, () => [
+    const failure = context.json ? undefined : await unlessDamaged(lastFailure(session, summary.seq), undefined);
+    await context.answer({ ...shown, transcript, ...(damage && { damage }) }, () => [
       ...heading(shown, context),
       ...(failure ? wrap(failure, context.out.columns).map((line) => context.out.style('red', line)) : []),
+      ...(damage ? damageLines(damage, context.out).map((line) => context.out.style('red', line)) : []),
+      ...(damage
+        ? wrap(`to continue before it: ${context.commandText('repair', session.id)}`, context.out.columns)
+        : []),
       ...(at ? [context.out.style('bold', `the transcript at ${pointName(at)}`)] : []),
       ...(transcript.length === 0 ? ['no messages'] : renderTranscript(transcript, context.out)),
     ]);

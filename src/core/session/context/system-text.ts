@@ -3,6 +3,7 @@ import { digestState, verbatim } from '../events/digest.ts';
 import type { SessionFold } from '../fold.ts';
 import { clip } from './clip.ts';
 import { happenedText } from './happened-text.ts';
+import { lostText } from './lost-text.ts';
 
 export interface SystemParts {
   readonly instructions?: string | undefined;
@@ -11,6 +12,8 @@ export interface SystemParts {
   readonly compaction: SessionFold['compaction'];
   /** The calls that happened beside the live lineage. */
   readonly happened?: HappenedCalls | undefined;
+  /** Taken from the newest fold, because a fork may begin in the middle of a turn. */
+  readonly lost?: SessionFold['lost'];
 }
 
 const shortened = (summary: string, maxChars: number): string => {
@@ -44,10 +47,14 @@ const summaryText = (compaction: Compaction, maxChars: number) => [
  * may use a quarter of the `spare` tokens (four characters each), and the compacted summary and the calls that happened
  * another quarter each.
  */
-export const systemText = ({ instructions, began, compaction, happened }: SystemParts, spare: number): string => {
+export const systemText = (
+  { instructions, began, compaction, lost: losses, happened }: SystemParts,
+  spare: number,
+): string => {
   const digest = digestState(began, spare);
   const text = [
     ...(instructions ? [instructions] : []),
+    ...lostText(losses),
     ...(digest ? ['# What is known and decided', digest] : []),
     ...(compaction ? summaryText(compaction, spare) : []),
     ...happenedText(happened, spare),

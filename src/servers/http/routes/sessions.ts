@@ -4,6 +4,7 @@ import { PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Limits } from '../../../schema/run.ts';
+import { MaybeDamageView, RepairView } from '../../../schema/views/maintenance.ts';
 import {
   ImportedView,
   SessionPageView,
@@ -12,7 +13,7 @@ import {
   VerificationView,
 } from '../../../schema/views/session.ts';
 import { bytes, defineRoute } from '../route.ts';
-import { Flag, sessionPage } from './fields.ts';
+import { Flag, nothing, sessionPage } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
 /** Maximum size of a bundle in one request. */
@@ -108,6 +109,29 @@ export const sessionRoutes = [
     query: { quick: Flag.optional() },
     answer: VerificationView,
     handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { quick }) }),
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/damage',
+    name: 'readDamage',
+    verb: 'session.damage',
+    summary: 'Checks the log, and says what is lost if one of its events is damaged',
+    answer: MaybeDamageView,
+    handle: async ({ session }) => ({ damage: await session.damage() }),
+  }),
+  defineSessionRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/repair',
+    name: 'repairSession',
+    verb: 'session.repair',
+    summary: 'Continues a damaged session from its last good event as a fork, and quarantines it',
+    about: 'Repeating it returns the same fork. If the log is whole, nothing changes and the answer is empty.',
+    body: nothing,
+    answer: RepairView,
+    handle: async ({ session }) => {
+      const { damage, fork } = await session.repair();
+      return { damage, ...(fork && { fork: await fork.summary() }) };
+    },
   }),
   defineSessionRoute({
     method: 'GET',

@@ -1,10 +1,10 @@
-import { maxPayloadBytes, type StoredEvent } from '../../core/ports/store.ts';
-import { decodePayload } from '../../core/session/events/event-codec.ts';
-import { mayFollow } from '../../core/session/lifecycle.ts';
-import { opensTurn } from '../../core/session/summary.ts';
-import { isPerdureError } from '../../schema/error.ts';
-import { type EventType, isEventType } from '../../schema/event.ts';
-import type { SessionSummary } from '../../schema/summary.ts';
+import { isPerdureError } from '../../../schema/error.ts';
+import { type EventType, isEventType } from '../../../schema/event.ts';
+import type { SessionSummary } from '../../../schema/summary.ts';
+import { maxPayloadBytes, type StoredEvent } from '../../ports/store.ts';
+import { mayFollow } from '../lifecycle.ts';
+import { opensTurn } from '../summary.ts';
+import { decodePayload } from './event-codec.ts';
 
 const firsts: readonly string[] = ['session.opened', 'session.forked'];
 
