@@ -3,7 +3,7 @@ import { eventDefinitions } from '../event.ts';
 import { EarlierCall, HappenedCalls } from '../happened.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
-import { Message, toolOutcomes } from '../message.ts';
+import { Effects, Message, toolOutcomes } from '../message.ts';
 import { Limits, Usage, waitReasons } from '../run.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
@@ -68,6 +68,8 @@ export const CallView = z
     durationMs: z.number().optional(),
     inputHash: z.string(),
     outputHash: z.string().optional(),
+    effects: Effects.optional(),
+    confined: z.literal(true).optional(),
   })
   .meta({ id: 'ToolCall' });
 export const CallsView = z.strictObject({ calls: z.array(CallView) });
