@@ -104,6 +104,8 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await fork.commit([{ op: 'add', path: '/facts/host', value: 'here' }]);
   await record('diff', session.diff({ turn: 1 }, { session: fork.id }));
   await record('adopt', session.adopt(fork.id, { onConflict: 'theirs' }));
+  await record('happened', session.happened());
+  await record('happened beyond', session.happened({ after: { turn: 0 } }));
   await record('tree', session.tree());
   await record('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
   await record('retry', session.retry({ turn: 1 }));

@@ -8,6 +8,9 @@ const defined = (part: object) =>
 
 test.each([
   ['effects', { effects: 'idempotnet' }],
+  ['repeat', { repeat: 'never' }],
+  ['repeat', { effects: 'idempotent', repeat: 'deny' }],
+  ['confined', { confined: 'yes' }],
   ['timeoutMs', { timeoutMs: 0 }],
   ['timeoutMs', { timeoutMs: Number.NaN }],
   ['timeoutMs', { timeoutMs: 2 ** 33 }],

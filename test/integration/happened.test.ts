@@ -2,12 +2,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { z } from 'zod';
 import {
   defineAgent,
+  defineScript,
   defineTool,
   openRuntime,
   type Runtime,
   type Session,
   type ToolDefinition,
 } from '../../src/index.ts';
+import { subagent } from '../../src/tools/index.ts';
 import { type ScriptedCall, scriptedModel } from '../support/runs/scripted-model.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
@@ -372,5 +374,105 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
     expect(small.system).toContain('203 calls with effects');
     expect(small.system).toMatch(/\(\d+ more: recall happened\)/);
     expect(await session.recall('happened')).toEqual(await session.happened());
+  });
+
+  test('[HAP5] an adoption during a turn is told from the next turn on, and a rewind within a turn at once', async () => {
+    const runtime = await openRuntime({ store: place.address });
+    runtimes.push(runtime);
+    const session = await runtime.sessions.open();
+    const pay = (of: Session) => of.track({ pay: async () => 'paid' }, { pay: { effects: 'once' } }).pay();
+    await session.append({ role: 'user', content: 'one' });
+    const branch = await session.fork();
+    await branch.resume();
+    await branch.append({ role: 'user', content: 'two' });
+    await pay(branch);
+    const { system } = await session.context();
+    expect((await session.adopt(branch)).happened.calls).toHaveLength(1);
+    expect((await session.context()).system).toBe(system);
+    await session.append({ role: 'user', content: 'two' });
+    expect((await session.context()).system).toContain('What already happened');
+    const { seq } = await branch.summary();
+    await pay(branch);
+    await branch.rewind({ to: { seq } });
+    expect((await branch.summary()).turn).toBe((await branch.summary()).lastTurn);
+    expect((await branch.context()).system).toContain('A call with effects was made');
+  });
+
+  test('[HAP10] two branches that call at the same moment may both run, and the next one is a repeat', async () => {
+    const bothPlanned = Promise.withResolvers<void>();
+    let planned = 0;
+    const approval = async () => {
+      if (++planned === 2) bothPlanned.resolve();
+      await bothPlanned.promise;
+      return false;
+    };
+    const steps = [[], refundOf('A'), refundOf('A', 'other'), [], [], refundOf('A', 'third'), []];
+    const { session, ask, refunds } = await start({ approval }, ...steps);
+    await ask('hello');
+    const branches = [await session.fork(), await session.fork()];
+    const ends = await Promise.all(branches.map((branch) => ask('refund A', branch)));
+    expect(ends).toMatchObject([{ status: 'succeeded' }, { status: 'succeeded' }]);
+    expect(refunds).toEqual(['A', 'A']);
+    expect(await ask('refund A', await session.fork())).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+    expect(refunds).toEqual(['A', 'A']);
+  });
+
+  test('[HAP13, HAP2] a call of a subagent is recorded in the session it worked for, and its repeat by another subagent is held back', async () => {
+    const refunds: string[] = [];
+    const refund = defineTool({
+      name: 'refund',
+      input: Order,
+      usesFiles: false,
+      execute: ({ order }) => {
+        refunds.push(order);
+        return 'refunded';
+      },
+    });
+    const calls = {
+      steps: [{ calls: [{ tool: 'refund', input: { order: 'A' } }] }, { text: 'Done.' }],
+      everyTurn: true,
+    };
+    const helper = defineAgent({
+      name: `helper${++agents}`,
+      model: defineScript({ name: 'h', ...calls }),
+      tools: [refund],
+    });
+    const steps = [{ calls: [{ tool: 'help', input: { task: 'Refund A' } }] }, { text: 'Thanks.' }];
+    const boss = defineAgent({
+      name: `boss${agents}`,
+      model: defineScript({ name: 'b', steps, everyTurn: true }),
+      tools: [subagent(helper, { name: 'help' })],
+    });
+    const runtime = await openRuntime({ store: place.address, agents: [boss, helper], worker: false });
+    runtimes.push(runtime);
+    await runtime.worker().start();
+    const session = await runtime.sessions.open({ agent: boss });
+    expect(await (await session.send('go')).result()).toMatchObject({ status: 'succeeded' });
+    const { happened, run } = await session.retry({ turn: 1, again: true });
+    expect(happened.calls).toMatchObject([{ tool: 'help', effects: 'idempotent' }, refunded]);
+    expect(happened.calls[1]!.session).not.toBe(session.id);
+    expect(await run!.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+    expect(refunds).toEqual(['A']);
+  });
+
+  test('[HAP15] a replay is not asked about its recorded calls, and none of them makes a later call a repeat', async () => {
+    const { session, ask, refunds } = await start({}, refundOf('A'), [], refundOf('A', 'second'), []);
+    await ask('refund A');
+    expect(await session.replay({ turn: 1 })).toMatchObject({ departures: [] });
+    expect(await ask('and again')).toMatchObject({ status: 'succeeded' });
+    expect(refunds).toEqual(['A', 'A']);
+  });
+
+  test('[HAP4, HAP7] an imported session keeps its list, and a repeat is held back where its parent is missing too', async () => {
+    const { runtime, session, ask, refunds } = await start({}, refundOf('A'), [], refundOf('A', 'again'), []);
+    await ask('refund A');
+    await session.rewind({ to: { turn: 0 } });
+    const elsewhere = runtime.as({ workspace: `there${agents}`, member: 'ann', role: 'admin' });
+    await runtime.workspaces.add(`there${agents}`);
+    await elsewhere.sessions.import(session.export());
+    const copy = await elsewhere.sessions.get(session.id);
+    expect(await copy.happened()).toEqual(await session.happened());
+    expect(await ask('refund A', copy)).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+    expect(refunds).toEqual(['A']);
   });
 });

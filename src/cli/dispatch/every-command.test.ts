@@ -141,6 +141,9 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['append', loop, 'And which host?']);
   await json(['compact', loop, '--keep', '1']);
   await json(['recall', loop, 'turn:1']);
+  await json(['happened', loop]);
+  await json(['happened', loop, '--after', '0']);
+  await json(['rewind', loop, '--to', '1', '--dry-run']);
   await json(['rewind', loop, '--to', '1']);
   await json(['retry', loop, '1']);
   for (const move of ['pause', 'resume', 'close', 'archive', 'unarchive', 'reopen']) await json([move, loop]);

@@ -4,7 +4,7 @@ import { ShownHandoff } from '../handoff.ts';
 import { EarlierCall, HappenedCalls } from '../happened.ts';
 import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
 import { Json } from '../json.ts';
-import { brokenOffReasons, Message, ResultSource, toolOutcomes } from '../message.ts';
+import { brokenOffReasons, Effects, Message, ResultSource, toolOutcomes } from '../message.ts';
 import { Usage, waitReasons } from '../run.ts';
 import { RunRecord } from '../run-record.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
@@ -78,6 +78,8 @@ export const CallView = z
     output: Json.optional(),
     error: z.strictObject({ name: z.string(), message: z.string() }).optional(),
     clipped: z.array(z.enum(['input', 'output', 'error'])).optional(),
+    effects: Effects.optional(),
+    confined: z.literal(true).optional(),
   })
   .meta({ id: 'ToolCall' });
 export const CallsView = z.strictObject({ calls: z.array(CallView) });
