@@ -73,6 +73,7 @@ export type {
 } from './core/webhooks/webhooks.ts';
 export type { Replay, ReplayOptions } from './core/worker/replay.ts';
 export type { Worker } from './core/worker/worker.ts';
+export { fromModelMessages, type ModelMessageLike, toModelMessages } from './models/model-messages.ts';
 export { defineScript, type Script, type ScriptDefinition } from './models/script.ts';
 export { openRuntime, type Runtime, type RuntimeOptions } from './runtime.ts';
 export type { Area } from './schema/areas.ts';
