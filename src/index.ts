@@ -113,5 +113,6 @@ export type {
 export type { SecretInfo } from './schema/secret-info.ts';
 export type { OwnState, PatchOperation, Provenance, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
+export type { UsageAmounts, UsageGroup, UsageReport, UsageRow } from './schema/views/usage.ts';
 export type { Delivery, DeliveryAttempt, Webhook, WebhookEvent, WebhookMessage } from './schema/webhook.ts';
 export { defineTool, type ToolDefinition, type ToolRetry } from './tools/define-tool.ts';

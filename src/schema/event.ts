@@ -319,6 +319,8 @@ export const eventDefinitions = {
       reservedTokens: z.int().nonnegative(),
       /** The estimate before it was corrected by what the provider reported for earlier requests. */
       estimatedTokens: z.int().nonnegative().optional(),
+      /** The maximum length of the answer, if the budget left less than `settings` allow. */
+      budgetedOutputTokens: z.int().positive().optional(),
     }),
   ),
   'model.completed': event(

@@ -35,8 +35,10 @@ export const runFailureCatalog = {
       'Go back with `perdure rewind SESSION --to POINT` and ask for less at once, or use a model with a larger window. If the window is smaller than the configuration says, set `contextTokens` of the model, so that older turns are compacted in time.',
   },
   MODEL_LENGTH: {
-    cause: 'The answer reached the limit of output tokens. What there is of it is in the transcript.',
-    remedy: "Raise `maxOutputTokens` in the agent's `settings`, or ask for less at once; then send it again.",
+    cause:
+      "The answer reached the limit of output tokens: the agent's own, or what the session's budget left. What there is of it is in the transcript.",
+    remedy:
+      "Raise the limit that the message names: `maxOutputTokens` in the agent's `settings`, or the budget with `perdure limit`. Or ask for less at once. Then send it again.",
   },
   MODEL_CONTENT_FILTER: {
     cause: 'A filter of the provider stopped the answer. What there is of it is in the transcript.',

@@ -15,7 +15,7 @@ const refundIn = async (runtime: Awaited<ReturnType<typeof openRuntime>>) => {
   await session.append({ role: 'assistant', content: 'hello' });
   await session.append({ role: 'user', content: 'refund A' });
   const tools = { refund: async (_: { order: string }) => 'done' };
-  await session.track(tools, { refund: { effects: 'once' } }).refund({ order: 'A\u001b[2J' });
+  await (await session.track(tools, { refund: { effects: 'once' } })).refund({ order: 'A\u001b[2J' });
   await session.append({ role: 'assistant', content: 'done' });
   return session;
 };

@@ -380,7 +380,8 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
     const runtime = await openRuntime({ store: place.address });
     runtimes.push(runtime);
     const session = await runtime.sessions.open();
-    const pay = (of: Session) => of.track({ pay: async () => 'paid' }, { pay: { effects: 'once' } }).pay();
+    const pay = async (of: Session) =>
+      (await of.track({ pay: async () => 'paid' }, { pay: { effects: 'once' } })).pay();
     await session.append({ role: 'user', content: 'one' });
     const branch = await session.fork();
     await branch.resume();

@@ -47,10 +47,13 @@ describe.each(storeKinds)('lost projections on %s', (kind) => {
     const session = await work('one');
     await work('two');
     const before = { one: await records('one'), two: await records('two') };
-    await place.edit((_, prefix) => `drop table ${prefix}commit_paths; drop table ${prefix}tool_calls`);
+    await place.edit(
+      (_, prefix) => `drop table ${prefix}commit_paths; drop table ${prefix}tool_calls; drop table ${prefix}charges`,
+    );
     const missing = { code: 'STORE_CORRUPT', message: expect.stringContaining('perdure repair --projections') };
     await expect(records('one')).rejects.toMatchObject(missing);
     await expect(sessionsOf('one').toolCalls({ status: 'running' })).rejects.toMatchObject(missing);
+    await expect(runtime.as({ workspace: 'one', member: 'local' }).usage()).rejects.toMatchObject(missing);
     await expect(commitHost(session)).rejects.toMatchObject(missing);
     await runtime.close();
     runtime = await openRuntime({ store: place.address });
@@ -60,5 +63,6 @@ describe.each(storeKinds)('lost projections on %s', (kind) => {
     expect({ one: await records('one'), two: await records('two') }).toEqual(before);
     await commitHost(reopened);
     expect((await records('one')).commits).toHaveLength(2);
+    expect((await runtime.as({ workspace: 'one', member: 'local' }).usage()).rows).toEqual([]);
   });
 });

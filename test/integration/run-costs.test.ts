@@ -50,7 +50,12 @@ test('[COST9] a budget of 500 tokens starts a run, and asks for no longer an ans
   expect(await (await setup.session.send('Go')).result()).toMatchObject({ status: 'succeeded' });
   const [called] = await callsOf(setup);
   expect(outputOf(requests)).toEqual([500 - called!.payload.requestTokens]);
-  expect(called!.payload).toMatchObject({ reservedTokens: 500, settings: { maxOutputTokens: outputOf(requests)[0] } });
+  expect(called!.payload).toMatchObject({
+    reservedTokens: 500,
+    settings: { maxOutputTokens: 16_384 },
+    budgetedOutputTokens: outputOf(requests)[0],
+  });
+  expect((await setup.session.replay({ turn: 1 })).departures, 'a replay has no budget').toEqual([]);
 });
 
 test('[COST9] a budget in USD shortens the answer too, and without a budget the agent decides', async () => {

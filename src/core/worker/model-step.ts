@@ -77,14 +77,16 @@ const contextFor = async (run: RunContext, model: Model, fold: SessionFold, sche
 
 const called = (
   run: RunContext,
-  { model, requestTokens, outputTokens }: PlannedRequest,
+  planned: PlannedRequest,
+  outputTokens: number,
   { fold, context, estimatedTokens }: { fold: SessionFold; context: Context; estimatedTokens: number },
 ): EventDraft<'model.called'> => {
-  const settings = { ...run.agent.settings, maxOutputTokens: outputTokens };
+  const { requestTokens } = planned;
+  const settings = { ...run.agent.settings, maxOutputTokens: planned.outputTokens };
   return {
     type: 'model.called',
     payload: {
-      model,
+      model: planned.model,
       attempt: fold.run!.failures + 1,
       message: newId('msg', run.scope.clock.now()),
       settings: asJson(settings),
@@ -93,6 +95,7 @@ const called = (
       requestTokens,
       reservedTokens: requestTokens + outputTokens,
       estimatedTokens,
+      ...(outputTokens < planned.outputTokens && { budgetedOutputTokens: outputTokens }),
     },
     actor: agentActor(run),
     turn: 'current',
@@ -158,7 +161,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const fit = fitBudget(fold, planned, scope.clock.now());
   if ('problem' in fit) return waitForBudget(run, planned);
   const { outputTokens } = fit;
-  const call = called(run, { ...planned, outputTokens }, { fold, context, estimatedTokens });
+  const call = called(run, planned, outputTokens, { fold, context, estimatedTokens });
   const [calledEvent] = await writer.record(call);
   const startedAt = scope.clock.elapsed();
   const { message } = call.payload;
@@ -197,7 +200,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
   const answer = { ...given, parts };
   const drafts = answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt));
-  return keepAnswer(run, drafts, answer, outputTokens < planned.outputTokens ? outputTokens : undefined);
+  return keepAnswer(run, drafts, answer, call.payload.budgetedOutputTokens);
 };
 
 /**
