@@ -456,6 +456,19 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
     expect(refunds).toEqual(['A']);
   });
 
+  test('[HAP14] where the log does not record effects, the agents that the runtime holds tell them, and unknown tools count as once', async () => {
+    const { session } = await start({ effects: 'idempotent' });
+    await session.append({ role: 'user', content: 'go' });
+    // A tracked tool without declaration leaves no effects in the log, as release 0.1.0 did.
+    const tools = session.track({ look: async () => 1, refund: async () => 2, unknown: async () => 3 });
+    for (const call of Object.values(tools)) await call();
+    const { happened } = await session.rewind({ to: { turn: 0 } });
+    expect(happened.calls.map(({ tool, effects }) => [tool, effects])).toEqual([
+      ['refund', 'idempotent'],
+      ['unknown', 'once'],
+    ]);
+  });
+
   test('[HAP15] a replay is not asked about its recorded calls, and none of them makes a later call a repeat', async () => {
     const { session, ask, refunds } = await start({}, refundOf('A'), [], refundOf('A', 'second'), []);
     await ask('refund A');
