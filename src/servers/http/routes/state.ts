@@ -21,11 +21,9 @@ import {
 } from '../../../schema/views/session.ts';
 import { matchesEtag } from '../etag-match.ts';
 import { answered, defineRoute } from '../route.ts';
-import { atPoint, Flag, limitUpTo, Positive, Whole } from './fields.ts';
+import { atPoint, Flag, limitUpTo, Positive, timeText, Whole } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
-const timeText = (edge: string) =>
-  Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 const window = {
   since: timeText('Not before'),
   until: timeText('Not after'),
@@ -47,7 +45,6 @@ const callQuery = {
   status: z.array(z.enum(['running', ...toolOutcomes])).optional(),
   callId: Text.max(200).optional(),
   run: RunId.optional(),
-  /** Also returns inputs and outputs; the limit is then 100 by default, and 1000 at most. */
   input: Flag.optional(),
 };
 
