@@ -15,6 +15,10 @@ const changing = new Set([
   'requestedAt',
   'durationMs',
   'activeMs',
+  'admittedAt',
+  'startedAt',
+  'endedAt',
+  'worker',
   'hash',
   'workspace',
 ]);
@@ -133,6 +137,9 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   await again.run!.waitForEnd();
   await record('toolCalls', session.toolCalls({ tool: 'echo', status: 'ok' }));
   await record('all calls', sessions.toolCalls({ run: run.id }));
+  await record('calls with inputs', session.toolCalls({ input: true, limit: 2 }));
+  await record('runs', session.runs({ limit: 2 }));
+  await record('all runs', sessions.runs({ since: new Date(0), status: ['succeeded', 'failed'] }));
   await record('cancel of nothing', session.cancel());
   await record('replay', (await session.replay({ turn: (await session.summary()).turn })).departures);
   await record('close', session.close({ reason: 'over' }));

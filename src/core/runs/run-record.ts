@@ -9,6 +9,9 @@ import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
 const maxTools = 200;
 const maxChars = 2000;
 
+/** The part of a session's fold that its runs are read with. */
+export type RunsHead = Pick<SessionFold, 'seq' | 'parent' | 'live' | 'queue' | 'run' | 'status' | 'holder'>;
+
 /** The events that say something about a run. All of them carry its id. */
 export const runEventTypes: ReadonlySet<string> = new Set<EventType>([
   'run.started',
@@ -119,7 +122,7 @@ const fold = (before: Progress, event: SessionEvent): Progress => {
 };
 
 /** The status of a run that has not ended, given the session's head. */
-const standing = ({ record, wait }: Progress, head: SessionFold): Partial<RunRecord> => {
+const standing = ({ record, wait }: Progress, head: RunsHead): Partial<RunRecord> => {
   const { status, holder, run } = head;
   if (status === 'paused') return { status };
   if (holder === 'human') return { status: 'waiting', waitingFor: 'human' };
@@ -137,7 +140,7 @@ const standing = ({ record, wait }: Progress, head: SessionFold): Partial<RunRec
 export const runRecord = (
   admitted: SessionEvent<'input.admitted'>,
   events: readonly SessionEvent[],
-  head: SessionFold,
+  head: RunsHead,
 ): RunRecord | undefined => {
   const { run, message } = admitted.payload;
   if (events.length === 0 && !head.queue.some((each) => each.run === run)) return undefined;

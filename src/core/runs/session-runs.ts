@@ -6,7 +6,7 @@ import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey, StoredEvent } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
-import { runEventTypes, runRecord } from './run-record.ts';
+import { type RunsHead, runEventTypes, runRecord } from './run-record.ts';
 
 /** Counts the events that a listing has read, so that a page can end before it has read too many. */
 export interface Scan {
@@ -35,6 +35,18 @@ const readable = (key: SessionKey, stored: StoredEvent): SessionEvent | undefine
   }
 };
 
+/** The session's head. If its log cannot be folded, the runs are listed as its summary allows. */
+const headOf = async (scope: LogAccess, key: SessionKey): Promise<RunsHead> => {
+  try {
+    return await scope.folds.outline(key);
+  } catch (error) {
+    const head = isSessionDamage(error) ? await scope.store.head(key) : undefined;
+    if (!head) throw error;
+    const { seq, parent, summary } = head;
+    return { seq, parent, live: [[1, seq]], queue: [], status: summary.status, holder: summary.holder };
+  }
+};
+
 /**
  * Yields the runs that the session itself executed, the last admitted one first. Reads the log backward, only as far as
  * the caller asks. A run that a fork inherited is listed in the session that executed it.
@@ -45,7 +57,7 @@ export async function* sessionRuns(
   after: RunPosition | undefined,
   scan: Scan,
 ): AsyncGenerator<FoundRun, void, void> {
-  const head = await scope.folds.outline(key);
+  const head = await headOf(scope, key);
   const to = Math.min(after?.from ?? head.seq, head.seq);
   const below = after?.below ?? Number.POSITIVE_INFINITY;
   const events = new Map<RunId, SessionEvent[]>();

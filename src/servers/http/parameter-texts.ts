@@ -9,6 +9,7 @@ export const parameterTexts: Readonly<Record<string, string>> = {
   follow: '`false`: only what exists now.',
   fromTurn: 'Only from this turn on.',
   includeRewound: '`true`: includes what rewinds left behind.',
+  input: '`true`: also returns inputs and outputs, cut where they are long; the limit is then 100 by default.',
   key: 'As the context names it: `turn:3`, `call:ID`, `fact:KEY`.',
   lastTurns: 'Only from this many of the newest turns.',
   limit: 'Maximum number of results.',

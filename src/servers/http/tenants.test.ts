@@ -59,7 +59,15 @@ test('[HTTP7] a member of another workspace who knows every id can neither read 
     }),
   );
   expect(statuses).toEqual(asked.map(([path]) => `${path} 404`));
-  const lists = ['/v1/sessions', '/v1/usage', '/v1/tool-calls', '/v1/commits', '/v1/approvals', '/v1/members'];
+  const lists = [
+    '/v1/sessions',
+    '/v1/usage',
+    '/v1/tool-calls',
+    '/v1/runs',
+    '/v1/commits',
+    '/v1/approvals',
+    '/v1/members',
+  ];
   const seen = await Promise.all(
     [...lists, '/v1/keys', '/v1/secrets', '/v1/webhooks', '/v1/audit'].map((path) => json(path, neighbour)),
   );

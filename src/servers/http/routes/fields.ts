@@ -14,6 +14,9 @@ export const ofCall = { call: ToolCallId };
 /** A number in a query, where parameters are strings. */
 const digits = z.string().regex(/^\d{1,15}$/, { error: 'expected a whole number' });
 export const Whole = digits.transform(Number).meta({ type: 'integer', minimum: 0 });
+/** A time in a query. */
+export const timeText = (edge: string) =>
+  Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 export const Positive = digits
   .transform(Number)
   .refine((number) => number > 0, { error: 'expected a whole number of at least 1' })
@@ -41,8 +44,8 @@ export const sessionPage = {
 /** Query of a listing of runs. */
 export const runPage = {
   status: z.array(z.enum(runStatuses)).optional(),
-  since: Whole.optional(),
-  until: Whole.optional(),
+  since: timeText('Not before'),
+  until: timeText('Not after'),
   limit: limitUpTo(1000).optional(),
   cursor: z.string().max(200).optional(),
 };

@@ -45,7 +45,6 @@ const callQuery = {
   status: z.array(z.enum(['running', ...toolOutcomes])).optional(),
   callId: Text.max(200).optional(),
   run: RunId.optional(),
-  /** Also returns inputs and outputs; the limit is then 100 by default, and 1000 at most. */
   input: Flag.optional(),
 };
 
