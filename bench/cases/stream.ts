@@ -38,23 +38,24 @@ export const streamedAnswer = async (bench: Bench): Promise<Figure> => {
   const runtime: Runtime = await openRuntime({ store: place.address, agents, worker: false });
   await runtime.worker().start();
   const answersPerRound = 20;
-  const round = async (agent: (typeof agents)[number]): Promise<number> => {
-    const session = await runtime.sessions.open({ agent });
-    const all = await timeOf(async () => {
-      for (let count = 0; count < answersPerRound; count++) await (await session.send('Go')).waitForEnd();
-    });
-    return all / answersPerRound;
-  };
-  const times: [stored: number[], shown: number[]] = [[], []];
-  for (let count = -1; count < 5; count++) {
-    for (const [place, agent] of agents.entries()) {
-      const time = await round(agent);
-      if (count >= 0) times[place]!.push(time);
+  /** The times of one round. Single answers alternate too, so that noise affects both alike. */
+  const round = async (): Promise<readonly number[]> => {
+    const sessions = await Promise.all(agents.map((agent) => runtime.sessions.open({ agent })));
+    const times: number[][] = sessions.map(() => []);
+    for (let count = 0; count < answersPerRound; count++) {
+      const order = [...sessions.entries()];
+      for (const [index, session] of count % 2 === 0 ? order : order.toReversed()) {
+        times[index]!.push(await timeOf(async () => (await session.send('Go')).waitForEnd()));
+      }
     }
-  }
+    return times.map(median);
+  };
+  await round();
+  const rounds: (readonly number[])[] = [];
+  for (let count = 0; count < 5; count++) rounds.push(await round());
   await runtime.close();
   await place.remove();
-  const [stored, shown] = times.map(median) as [number, number];
+  const [stored, shown] = agents.map((_, index) => median(rounds.map((times) => times[index]!))) as [number, number];
   return {
     name: `an answer of ${tokens} tokens whose pieces are stored, against one whose pieces are only shown`,
     value: stored / shown,

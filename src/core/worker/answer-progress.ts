@@ -15,7 +15,10 @@ import { agentActor, type RunContext } from './run-context.ts';
 
 /** The longest time for which text that was shown is not stored, with room for a slow write. */
 const everyMs = 1000;
-const everyBytes = 4096;
+/** Text that was shown is stored before it reaches 4 kB. The rest of them is room for text that arrives meanwhile. */
+const everyBytes = 3072;
+/** The delay before such a write. An answer that is complete by then is stored whole, and needs no pieces. */
+const soonMs = 20;
 
 const endsInPair = /[\uD800-\uDBFF]$/;
 
@@ -48,6 +51,7 @@ export class AnswerProgress {
   #isFenced = false;
   #isOver = false;
   #cancelTimer: CancelTimer | undefined;
+  #isSoon = false;
 
   constructor(run: RunContext, model: Model, called: SessionEvent<'model.called'>, redactor: Redactor) {
     this.#run = run;
@@ -95,10 +99,11 @@ export class AnswerProgress {
   }
 
   #look(): void {
-    if (this.#pendingBytes >= everyBytes) void this.flush();
-    else if (this.#chars > this.#countedChars) {
-      this.#cancelTimer ??= this.#run.scope.clock.after(everyMs, () => void this.flush());
-    }
+    const isFull = this.#pendingBytes >= everyBytes;
+    if (this.#chars === this.#countedChars || (this.#cancelTimer && isFull === this.#isSoon)) return;
+    this.#cancelTimer?.();
+    this.#isSoon = isFull;
+    this.#cancelTimer = this.#run.scope.clock.after(isFull ? soonMs : everyMs, () => void this.flush());
   }
 
   /** A failed write keeps its pieces for the next one. Their offsets prevent that a piece counts twice. */
