@@ -134,7 +134,7 @@ const parts: Record<string, Part> = {
   [cli('demo')]: cliRoom(['parse', 'terminal', 'config', 'render']),
   [cli('commands')]: cliRoom(
     ['parse', 'terminal', 'names', 'config', 'files', 'render', 'backing', 'runs', 'serve', 'demo'],
-    ['src/servers/', `${core('bundles')}import-bundle.ts`],
+    ['src/servers/', `${core('bundles')}import-bundle.ts`, `${core('bundles')}verify-bundle.ts`],
   ),
   [cli('completion')]: cliRoom(['parse', 'terminal', 'names', 'render', 'commands']),
   [cli('dispatch')]: cliRoom(['parse', 'terminal', 'names', 'render', 'backing', 'commands', 'completion']),

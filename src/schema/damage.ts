@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listOf } from './bounded.ts';
+import { bounded, listOf } from './bounded.ts';
 import { SessionId } from './ids.ts';
 import { Text } from './json.ts';
 import { toolOutcomes } from './message.ts';
@@ -42,7 +42,7 @@ export const Damage = z.strictObject({
   /** How many of the lost events have no row at all. */
   missing: Count,
   /** The number of lost events of each type. */
-  types: z.record(z.string().max(100), Count),
+  types: bounded(z.record(Text.max(100), Count)),
   /** The first and last turn, and the first and last time, that the rows of lost events name. */
   turns: z.strictObject({ from: Count, to: Count }).optional(),
   times: z.strictObject({ from: Count, to: Count }).optional(),

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from '../../src/client/index.ts';
+import type { RuntimeStore } from '../../src/core/ports/runtime-store.ts';
 import { defineAgent, defineScript, isPerdureError, openRuntime, type Runtime, type Session } from '../../src/index.ts';
+import { startTestServer } from '../support/servers/http-server.ts';
+import { openStoreAt } from '../support/stores/open-store.ts';
+import { overrideStore } from '../support/stores/override-store.ts';
 import { newStorePlace, type StorePlace, storeKinds } from '../support/stores/stores.ts';
 
 /** Each change makes event 6, which has a payload of its own blob, unreadable or different from what was written. */
@@ -312,6 +317,40 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     expect(Buffer.from(await fork!.files.read('notes.txt')).toString()).toBe('kept');
     const other = runtime.as({ workspace: 'elsewhere', member: 'ann', role: 'admin' });
     expect(await other.sessions.import(again.export())).toMatchObject({ sessions: [{ added: seq }, { added: 1 }] });
+  });
+
+  test('[DMG9] a repair that crashed before its fork leaves a quarantined session, and the next one finishes it', async () => {
+    const { id } = await damaged('payload bytes');
+    const store = await openStoreAt(place.address);
+    const append: RuntimeStore['append'] = async (request) => {
+      if (request.creates) throw new Error('crashed');
+      return store.append(request);
+    };
+    const { sessions } = await openRuntime({ store: overrideStore<RuntimeStore>(store, { append }) });
+    onTestFinished(() => store.close());
+    await expect((await sessions.get(id)).repair()).rejects.toThrow('crashed');
+    const session = await restarted(id);
+    expect(await session.summary()).toMatchObject({ damaged: { seq: 6, at: 9 } });
+    const { fork } = await session.repair();
+    expect(await fork!.summary()).toMatchObject({ forkedAt: 5, lost: { from: 6, to: 8 } });
+    expect((await session.repair()).fork!.id).toBe(fork!.id);
+  });
+
+  test('[DMG3, DMG9, CLIENT2] a client gets the same damage and the same repair', async () => {
+    const { id } = await damaged('a deleted row');
+    const { server, keys } = await startTestServer({}, { store: place.address }, { hasWorker: false });
+    const client = connect({ url: server.url, key: keys.admin });
+    const session = await client.sessions.get(id);
+    const damage = await session.damage();
+    expect(damage).toEqual(await (await restarted(id)).damage());
+    await expect(session.transcript()).rejects.toMatchObject({ code: 'EVENT_DAMAGED' });
+    expect(await session.transcript({ at: { seq: 5 } })).toHaveLength(3);
+    const repaired = await session.repair();
+    expect(repaired.damage).toEqual(damage);
+    expect(await repaired.fork!.summary()).toMatchObject({ lost: { session: id, from: 6, to: 8 } });
+    await expect(session.append({ role: 'user', content: 'x' })).rejects.toMatchObject({ code: 'SESSION_DAMAGED' });
+    expect((await session.repair()).fork!.id).toBe(repaired.fork!.id);
+    expect(await (await client.sessions.get(repaired.fork!.id)).damage()).toBeUndefined();
   });
 
   test('[DMG5] a rebuild of the projections keeps the quarantine', async () => {

@@ -55,6 +55,7 @@ const before: Readonly<Record<string, readonly string[]>> = {
   unarchive: ['close SES', 'archive SES'],
   'keys create': ['members add ann', 'members add ci'],
   import: ['export SES -o work.perdure --force'],
+  verify: ['export SES -o work.perdure --force'],
 };
 
 /** Replaces the ids, the database and the port that an example names with real ones. */

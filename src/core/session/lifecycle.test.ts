@@ -48,6 +48,7 @@ session.reopened   active  active    active    active    active    active
 session.archived   archived archived archived  archived  archived  archived
 session.restored   closed  closed    closed    closed    closed    closed
 session.rewound    =       =         =         =         =         =
+session.quarantined =      =         =         =         =         =
 message.appended   active  =         =         =         =         =
 agent.bound        =       =         =         =         =         =
 state.committed    =       =         =         =         =         =

@@ -52,6 +52,26 @@ export const describeWriters = (setup: ContractSetup) =>
       expect(events).toHaveLength(2 + landed.length);
     });
 
+    test('[DMG6] a quarantined session rejects every append that does not allow for it, through any store', async () => {
+      const { store, other } = setup;
+      const key = newKey();
+      await openSession(store, key);
+      await mustAppend(store, key, [message('a')]);
+      const payload = { seq: 2, reason: 'r', status: 'open', lastTurn: 1, messages: 0, agent: null } as const;
+      const quarantined = event('session.quarantined', payload, 0);
+      const { head } = await mustAppend(store, key, [quarantined], { raisesEpoch: true });
+      expect(head.summary).toMatchObject({ damaged: { seq: 2, at: 3 }, status: 'open', messages: 0, lastTurn: 1 });
+      expect((await store.list(key.workspace, { limit: 1 }))[0]).toMatchObject({ damaged: { seq: 2, at: 3 } });
+      for (const each of [store, other]) {
+        const damaged = { outcome: 'damaged', seq: 2 };
+        expect(await append(each, key, [message('late')])).toEqual(damaged);
+        expect(await append(each, key, [message('late')], { onHead: 3 })).toEqual(damaged);
+        expect(await append(each, key, [started()], run(1))).toEqual(damaged);
+      }
+      await mustAppend(other, key, [event('session.closed', {}, 0)], { whileDamaged: true });
+      expect((await mustHead(store, key)).summary).toMatchObject({ status: 'closed', damaged: { seq: 2, at: 3 } });
+    });
+
     test('[WR2] an append that raises the epoch raises it by one, and a rejected one does not', async () => {
       const { store } = setup;
       const key = newKey();
