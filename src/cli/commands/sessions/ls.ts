@@ -1,4 +1,5 @@
 import type { ListOptions, Sessions } from '../../../core/runtime/sessions.ts';
+import { holderName } from '../../../schema/handoff.ts';
 import type { SessionSummary } from '../../../schema/summary.ts';
 import { SessionPageView } from '../../../schema/views/session.ts';
 import { inUse } from '../../names/find-session.ts';
@@ -14,11 +15,15 @@ const pageSize = 1000;
 
 const waitsFor: Column = { title: 'WAITS FOR' };
 
+/** What the session waits for: the people who hold it, or what its run waits for. */
+const awaitedBy = ({ holder, handoff, waiting }: SessionSummary): string =>
+  holder === 'human' ? holderName(handoff) : (waiting ?? '');
+
 /** Columns of the listing. The column for what a run waits for is left out if no run waits. */
 const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
   { title: 'SESSION', shortens: 3 },
   { title: 'STATUS' },
-  ...(sessions.some(({ waiting }) => waiting) ? [waitsFor] : []),
+  ...(sessions.some((summary) => awaitedBy(summary)) ? [waitsFor] : []),
   { title: 'TURNS', align: 'right', leaves: 2 },
   { title: 'MESSAGES', align: 'right', leaves: 1 },
   { title: 'AGE', align: 'right', leaves: 4 },
@@ -26,11 +31,11 @@ const columnsFor = (sessions: readonly SessionSummary[]): readonly Column[] => [
 ];
 
 const row = (summary: SessionSummary, columns: readonly Column[], now: number): readonly string[] => {
-  const { id, status, waiting = '', turn, messages, updatedAt, title = '' } = summary;
+  const { id, status, turn, messages, updatedAt, title = '' } = summary;
   return [
     printableLine(id),
     printableLine(status),
-    ...(columns.includes(waitsFor) ? [printableLine(String(waiting))] : []),
+    ...(columns.includes(waitsFor) ? [printableLine(awaitedBy(summary))] : []),
     String(turn),
     String(messages),
     age(updatedAt, now),

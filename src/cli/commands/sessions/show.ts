@@ -5,6 +5,7 @@ import { SummaryView, TranscriptView, UsageView } from '../../../schema/views/se
 import { omitForbidden } from '../../backing/omit-forbidden.ts';
 import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';
+import { handoffText } from '../../render/handoff-text.ts';
 import { count } from '../../render/quantity.ts';
 import { renderTranscript } from '../../render/render-transcript.ts';
 import { ago } from '../../render/time.ts';
@@ -22,11 +23,16 @@ interface Shown {
   readonly usage?: SessionUsage | undefined;
 }
 
-const heading = (
-  { summary, waitingInputs: inputs, usage }: Shown,
-  { out, now, commandText }: Context,
-): readonly string[] => {
-  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting } = summary;
+const heldLines = ({ id, handoff }: SessionSummary, { out, now, commandText }: Context): readonly string[] => {
+  if (!handoff) return [];
+  const back = `to hand it back: ${commandText('handoff', id, '--to', 'agent', '--reason', 'WHY')}`;
+  return [handoffText(handoff, now()), back].flatMap((line) => hangingIndent('', line, out.columns));
+};
+
+const heading = ({ summary, waitingInputs: inputs, usage }: Shown, context: Context): readonly string[] => {
+  const { out, now, commandText } = context;
+  const { id, title, status, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waiting, handoff } =
+    summary;
   const at = now();
   const used = usage && usageLine(usage);
   const counts = [
@@ -40,7 +46,10 @@ const heading = (
     out.style('bold', printableLine(id)),
     ...(title ? wrap(printableLine(title), out.columns) : []),
     ...hangingIndent(`${printableLine(status)} · `, counts.join(' · '), out.columns, `${paintStatus(status, out)} · `),
-    ...(waiting ? hangingIndent('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns) : []),
+    ...heldLines(summary, context),
+    ...(waiting && !handoff
+      ? hangingIndent('', `waits for ${waiting}: ${commandText('attach', id)}`, out.columns)
+      : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(used ? wrap(used, out.columns) : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),
