@@ -2,7 +2,7 @@ import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import { HandoffTarget } from '../../schema/handoff.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
-import { refuseUnableHolder } from '../access/member-standing.ts';
+import { refuseUnableHolder } from '../engine/member-standing.ts';
 import type { ToolHandoff } from '../ports/tool.ts';
 import { shorten } from '../session/context/clip.ts';
 import type { Call } from '../session/events/call-events.ts';
