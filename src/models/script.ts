@@ -1,6 +1,7 @@
 import { PerdureError } from '../schema/error.ts';
 import type { Json } from '../schema/json.ts';
 import type { Message, ToolOutcome, ToolResultPart } from '../schema/message.ts';
+import { isReport } from '../schema/report-mark.ts';
 
 /**
  * A condition on the conversation. It holds if every given field holds. Patterns are case-insensitive regular
@@ -100,7 +101,9 @@ const markOf = (message: Message | undefined, script: string): Mark | undefined 
   return undefined;
 };
 
-export const placeIn = (messages: readonly Message[], script: string): Place => {
+export const placeIn = (all: readonly Message[], script: string): Place => {
+  // A report of the runtime is no text of the user, so a script goes on where it was.
+  const messages = all.filter((message) => !isReport(message));
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
   const user = messages[lastUser];
