@@ -1,6 +1,7 @@
 import { PerdureError } from '../schema/error.ts';
 import type { Json } from '../schema/json.ts';
 import type { Message, ToolOutcome, ToolResultPart } from '../schema/message.ts';
+import { isReport } from '../schema/report-mark.ts';
 
 /**
  * A condition on the conversation. It holds if every given field holds. Patterns are case-insensitive regular
@@ -105,7 +106,8 @@ const isBrokenOff = ({ content }: Message): boolean =>
   content.some(({ provider }) => (provider as { perdure?: { brokenOff?: boolean } } | undefined)?.perdure?.brokenOff);
 
 export const placeIn = (all: readonly Message[], script: string): Place => {
-  const messages = all.filter((message) => !isBrokenOff(message));
+  // A report of the runtime is no text of the user, so a script goes on where it was.
+  const messages = all.filter((message) => !isBrokenOff(message) && !isReport(message));
   const lastUser = messages.findLastIndex(({ role }) => role === 'user');
   const lastAnswer = messages.findLastIndex(({ role }) => role === 'assistant');
   const user = messages[lastUser];

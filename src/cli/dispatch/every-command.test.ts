@@ -120,6 +120,8 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['agents']);
   await json(['limit', id, '--turns', '100']);
   await json(['handoff', id, '--to', 'human']);
+  await json(['approvals']);
+  await json(['handoff', id, '--role', 'approver', '--reason', 'above the limit']);
   await json(['handoff', id, '--to', 'agent']);
   await json(['diff', loop, '0', '1']);
   await json(['files', 'put', loop, 'src/main.ts', file]);

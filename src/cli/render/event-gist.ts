@@ -1,4 +1,5 @@
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
+import { holderName } from '../../schema/handoff.ts';
 import type { Message } from '../../schema/message.ts';
 import { printableLine } from '../terminal/printable.ts';
 import { isoTime } from './time.ts';
@@ -99,7 +100,8 @@ const gists: Gists = {
   'files.prepared': ({ command, exitCode }) => `${command}: ${exitCode === null ? 'ended' : `exit ${exitCode}`}`,
   'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,
   'budget.set': ({ limits }) => JSON.stringify(limits),
-  'session.handed': ({ to, reason }) => `to ${to}${reason ? `: ${reason}` : ''}`,
+  'session.handed': ({ to, member, role, reason }) =>
+    `to ${to === 'agent' ? to : holderName({ member, role })}${reason ? `: ${reason}` : ''}`,
   'run.started': ({ attempt, worker }) =>
     [...(attempt > 1 ? [`attempt ${attempt}`] : []), ...(worker ? [`by ${worker}`] : [])].join(' '),
   'run.ended': (end) => (end.status === 'failed' ? `failed ${end.error.code}: ${end.error.message}` : end.status),

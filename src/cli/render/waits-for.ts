@@ -1,3 +1,4 @@
+import { holderName } from '../../schema/handoff.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import { age } from './time.ts';
 
@@ -8,14 +9,14 @@ export interface AwaitedThing {
 }
 
 /**
- * What the run of a session waits for, with the time after which it continues by itself, or the person who holds the
- * session. Undefined if nothing is waited for.
+ * The people who hold a session, or what its run waits for, with the time after which it continues by itself.
+ * Undefined if nothing is waited for.
  */
 export const waitsFor = (
-  { waiting, waitingOn = '', waitsUntil, holder }: SessionSummary,
+  { waiting, waitingOn = '', waitsUntil, holder, handoff }: SessionSummary,
   now: number,
 ): AwaitedThing | undefined => {
-  if (waiting)
-    return { what: waitsUntil === undefined ? waiting : `${waiting}, ${age(now, waitsUntil)}`, on: waitingOn };
-  return holder === 'human' ? { what: 'human', on: '' } : undefined;
+  if (holder === 'human') return { what: holderName(handoff), on: handoff?.reason ?? waitingOn };
+  if (!waiting) return undefined;
+  return { what: waitsUntil === undefined ? waiting : `${waiting}, ${age(now, waitsUntil)}`, on: waitingOn };
 };

@@ -48,7 +48,12 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
       `it waits: ${printableLine(view.run?.why ?? 'its budget is used up')}`,
       ...typed(`${command('limit', session.id)} …`),
     ],
-    human: ['a person has it:', ...typed(command('handoff', session.id, '--to', 'agent'))],
+    human: [
+      view.heldBy === undefined || view.heldBy === 'human'
+        ? 'a person has it:'
+        : `${printableLine(view.heldBy)} has it:`,
+      ...typed(command('handoff', session.id, '--to', 'agent')),
+    ],
     agent: [
       `it waits: ${printableLine(view.run?.why ?? 'no worker has its agent')}`,
       '  start one whose configuration has it: perdure worker --config FILE',

@@ -1,5 +1,6 @@
 import type { Session } from '../../core/runtime/session.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import { holderName } from '../../schema/handoff.ts';
 import { foldView, noRuns, type RunsView } from './runs-view.ts';
 
 export interface Runs {
@@ -36,7 +37,7 @@ const newestAt = (events: readonly SessionEvent[], { run }: RunsView): number | 
 
 /** Reads the state of the runs from the end of the log backwards, only as far as open runs require. */
 export const readRuns = async (session: Session): Promise<Runs> => {
-  const { seq, status, holder } = await session.summary();
+  const { seq, status, holder, handoff } = await session.summary();
   let events: SessionEvent[] = [];
   let from = seq;
   for (let size = firstWindow; from > 0 && groundOf(events) < 0; size *= 4) {
@@ -45,6 +46,6 @@ export const readRuns = async (session: Session): Promise<Runs> => {
     from = after;
   }
   const recent = events.slice(Math.max(0, groundOf(events)));
-  const view = { ...recent.reduce(foldView, noRuns), status, holder };
+  const view = { ...recent.reduce(foldView, noRuns), status, holder, heldBy: holderName(handoff) };
   return { view, seq, newestAt: newestAt(events, view) };
 };

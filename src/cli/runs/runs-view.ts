@@ -1,4 +1,5 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
+import { holderName } from '../../schema/handoff.ts';
 import type { MessageId, RunId, SessionId } from '../../schema/ids.ts';
 import type { Status } from '../../schema/lifecycle.ts';
 import type { WaitReason } from '../../schema/run.ts';
@@ -11,6 +12,8 @@ export type RunEnd = PayloadOf<'run.ended'>;
 export interface RunsView {
   readonly status: Status;
   readonly holder: 'agent' | 'human';
+  /** The people who hold the session: `member:ann`, `role:approver` or `human`. */
+  readonly heldBy?: string | undefined;
   readonly run?:
     | {
         readonly id: RunId;
@@ -67,7 +70,7 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
     case 'session.handed':
       return view.run?.waitingFor === 'human' && event.payload.to === 'agent'
         ? goesOn({ ...view, holder: 'agent' })
-        : { ...view, holder: event.payload.to };
+        : { ...view, holder: event.payload.to, heldBy: holderName(event.payload) };
     case 'input.admitted': {
       const { run, message, notBefore, policy } = event.payload;
       const input = { run, message: message.id, notBefore };

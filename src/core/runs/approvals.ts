@@ -65,7 +65,8 @@ const approvalsIn = async (scope: LogAccess, session: SessionId): Promise<readon
 
 async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApproval> {
   for await (const { id: session, waiting } of sessionsOf(scope, ['active', 'pausing', 'paused'])) {
-    if (waiting !== 'approval' && waiting !== 'question') continue;
+    // A run can have open approvals while it waits for an answer, or for a person whom its agent handed the session to.
+    if (waiting !== 'approval' && waiting !== 'question' && waiting !== 'human') continue;
     for (const { settled, ...approval } of await approvalsIn(scope, session)) {
       if (!settled) yield { session, ...approval };
     }

@@ -3,7 +3,7 @@ import type { PayloadOf } from '../../schema/event.ts';
 import { HandoffTarget } from '../../schema/handoff.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { refuseUnableHolder } from '../access/member-standing.ts';
+import { refuseUnableHolder } from '../engine/member-standing.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import type { ModelAccess, RecordAccess, WriteAccess } from '../engine/scope.ts';

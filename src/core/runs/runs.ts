@@ -170,6 +170,12 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
   }
 };
 
+const heldBecause = (reason: string | undefined): Rest => ({
+  status: 'waiting',
+  waitingFor: 'human',
+  ...(reason !== undefined && { reason }),
+});
+
 /** Returns why the session prevents its runs from continuing after the event. Returns undefined if it does not. */
 const holdAfter = (before: Rest | undefined, event: SessionEvent): Rest | undefined => {
   switch (event.type) {
@@ -178,13 +184,13 @@ const holdAfter = (before: Rest | undefined, event: SessionEvent): Rest | undefi
     case 'session.resumed':
       return undefined;
     case 'session.handed':
-      return event.payload.to === 'human' ? { status: 'waiting', waitingFor: 'human' } : undefined;
+      return event.payload.to === 'human' ? heldBecause(event.payload.reason) : undefined;
     default:
       return before;
   }
 };
 
-const holdOf = ({ status, holder }: SessionFold): Rest | undefined => {
+const holdOf = ({ status, holder, handoff }: SessionFold): Rest | undefined => {
   if (status === 'paused') return { status };
-  return holder === 'human' ? { status: 'waiting', waitingFor: 'human' } : undefined;
+  return holder === 'human' ? heldBecause(handoff?.reason) : undefined;
 };

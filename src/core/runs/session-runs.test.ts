@@ -41,7 +41,7 @@ test('[VIEW12] an unreadable event hides no other run, and the workspace names a
 });
 
 test('[VIEW6] a run is queued until it begins, and paused or with a person while its session is', async () => {
-  const { runtime, session } = await startRuns({ model: agent.model as never });
+  const { runtime, session } = await startRuns({ model: agent.models[0] as never });
   await session.send('later', { notBefore: Date.now() + 3_600_000 });
   const standing = async () => (await session.runs()).runs.map(({ status, waitingFor }) => [status, waitingFor]);
   expect(await standing()).toEqual([['queued', undefined]]);

@@ -2,7 +2,7 @@ import { type Actor, MemberId } from '../../schema/ids.ts';
 import type { Requester } from '../../schema/member.ts';
 import { isAtLeast, lowerRole } from '../../schema/member-roles.ts';
 import type { RunFailure } from '../../schema/run-failure-catalog.ts';
-import { memberStanding } from '../access/member-standing.ts';
+import { memberStanding } from '../engine/member-standing.ts';
 import type { RecordAccess } from '../engine/scope.ts';
 
 /** The least role that may have a run, as for the verb `session.send`. */

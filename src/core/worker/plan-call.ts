@@ -4,7 +4,7 @@ import { HandoffTarget } from '../../schema/handoff.ts';
 import type { EarlierCall } from '../../schema/happened.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { ResultSource } from '../../schema/message.ts';
-import { refuseUnableHolder } from '../access/member-standing.ts';
+import { refuseUnableHolder } from '../engine/member-standing.ts';
 import { earlierCallText, findRepeat } from '../engine/repeated-call.ts';
 import type { ToolHandoff } from '../ports/tool.ts';
 import { shorten } from '../session/context/clip.ts';

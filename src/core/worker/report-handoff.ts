@@ -1,5 +1,6 @@
 import { isPerdureError } from '../../schema/error.ts';
 import { newId } from '../../schema/ids.ts';
+import { reportMark } from '../../schema/report-mark.ts';
 import { handoffReport, reportDue, reporterOf } from '../session/runs/handoff-report.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -11,7 +12,7 @@ export const reportHandoff = async (run: RunContext): Promise<void> => {
   await run.writer.decide((fold) => {
     const handoff = reportDue(fold);
     if (!handoff) return undefined;
-    const content = [{ type: 'text' as const, text: handoffReport(handoff) }];
+    const content = [{ type: 'text' as const, text: handoffReport(handoff), provider: reportMark }];
     const message = { id: newId('msg'), role: 'user' as const, content };
     const payload = { message, handoff: handoff.seq };
     return [{ type: 'message.appended', payload, actor: reporterOf(handoff), turn: 'current', run: run.run }];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Context, defineCommand } from '../../parse/command.ts';
+import { handoffText } from '../../render/handoff-text.ts';
 import { ago } from '../../render/time.ts';
 import { wrapCommand } from '../../render/wrap-command.ts';
 import { AsksView, type OpenAsks, openAsks } from '../../runs/open-asks.ts';
@@ -11,7 +12,7 @@ const toType = (command: string, { columns }: Terminal): readonly string[] => wr
 
 const linesOf = (
   { out, now, commandText }: Context,
-  { session, approvals, questions }: OpenAsks,
+  { session, approvals, questions, handoff }: OpenAsks,
 ): readonly string[] => [
   out.style('bold', session),
   ...approvals.flatMap(({ approval, summary, at }) => [
@@ -23,11 +24,17 @@ const linesOf = (
     ...hangingIndent('  ', printableLine(question), out.columns),
     ...toType(commandText('answer', session, callId, 'TEXT'), out),
   ]),
+  ...(handoff
+    ? [
+        ...hangingIndent('  ', handoffText(handoff, now()), out.columns),
+        ...toType(commandText('handoff', session, '--to', 'agent', '--reason', 'WHY'), out),
+      ]
+    : []),
 ];
 
 export const approvals = defineCommand({
   name: 'approvals',
-  summary: 'list what is waiting for a person to approve or answer',
+  summary: 'list what is waiting for a person: approvals, questions and sessions handed to people',
   args: ['[SESSION]'],
   options: {},
   notes: ['Without SESSION, it looks at the 1000 sessions that changed last.'],
@@ -36,7 +43,9 @@ export const approvals = defineCommand({
   run: async (context, { args: [named] }) => {
     const only = named === undefined ? undefined : await context.session(named);
     const all = await Array.fromAsync(openAsks(await context.sessions(), only));
-    const open = all.filter(({ approvals: asked, questions }) => asked.length + questions.length > 0);
+    const open = all.filter(
+      ({ approvals: asked, questions, handoff }) => handoff || asked.length + questions.length > 0,
+    );
     await context.answer({ sessions: open }, () =>
       open.length > 0 ? open.flatMap((each) => linesOf(context, each)) : 'nothing is waiting for a person',
     );

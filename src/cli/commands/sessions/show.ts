@@ -12,6 +12,7 @@ import { nameOf } from '../../config/choose-agent.ts';
 import { type Context, defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount, pointName } from '../../parse/point.ts';
 import { damageLines } from '../../render/damage-text.ts';
+import { handoffText } from '../../render/handoff-text.ts';
 import { count } from '../../render/quantity.ts';
 import { renderTranscript } from '../../render/render-transcript.ts';
 import { sessionName } from '../../render/session-name.ts';
@@ -77,11 +78,29 @@ const readTranscript = async (session: Session, options: TranscriptOptions) => {
   return { transcript: damage.good > 0 ? await session.transcript({ ...options, at }) : [], damage };
 };
 
-const heading = (
-  { summary, waitingInputs: inputs, tools, usage }: Shown,
-  { out, now, commandText }: Context,
-): readonly string[] => {
-  const { id, turn, messages, seq, createdAt, updatedAt, parent, forkedAt, metadata, waitingOn, plan } = summary;
+const heldLines = ({ id, handoff }: SessionSummary, { out, now, commandText }: Context): readonly string[] => {
+  if (!handoff) return [];
+  const back = `to hand it back: ${commandText('handoff', id, '--to', 'agent', '--reason', 'WHY')}`;
+  return [handoffText(handoff, now()), back].flatMap((line) => hangingIndent('', line, out.columns));
+};
+
+const heading = ({ summary, waitingInputs: inputs, tools, usage }: Shown, context: Context): readonly string[] => {
+  const { out, now, commandText } = context;
+  const {
+    id,
+    turn,
+    messages,
+    seq,
+    createdAt,
+    updatedAt,
+    parent,
+    forkedAt,
+    metadata,
+    waiting,
+    waitingOn,
+    plan,
+    handoff,
+  } = summary;
   const at = now();
   const used = usage && usageLine(usage);
   const counts = [
@@ -98,8 +117,9 @@ const heading = (
     ...damageNotes(summary, commandText).flatMap((note) => wrap(note, out.columns)),
     ...hangingIndent('', workers(summary, tools), out.columns),
     ...(plan && plan.total > 0 ? [`plan: ${plan.done} of ${plan.total} done`] : []),
-    ...(summary.waiting ? hangingIndent('', waitLine(summary, commandText('attach', id)), out.columns) : []),
-    ...(waitingOn ? hangingIndent('  ', printableLine(waitingOn), out.columns) : []),
+    ...heldLines(summary, context),
+    ...(waiting && !handoff ? hangingIndent('', waitLine(summary, commandText('attach', id)), out.columns) : []),
+    ...(waitingOn && !handoff ? hangingIndent('  ', printableLine(waitingOn), out.columns) : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(used ? wrap(used, out.columns) : []),
     ...(parent ? wrap(`forked from ${printableLine(parent)} at seq:${forkedAt}`, out.columns) : []),

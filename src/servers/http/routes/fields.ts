@@ -14,7 +14,7 @@ export const ofCall = { call: ToolCallId };
 /** A number in a query, where parameters are strings. */
 const digits = z.string().regex(/^\d{1,15}$/, { error: 'expected a whole number' });
 export const Whole = digits.transform(Number).meta({ type: 'integer', minimum: 0 });
-/** A time in a query. */
+/** One end of a time range. */
 export const timeText = (edge: string) =>
   Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 export const Positive = digits
@@ -28,9 +28,6 @@ export const limitUpTo = (most: number) =>
     minimum: 1,
     maximum: most,
   });
-/** One end of a time range. */
-export const timeText = (edge: string) =>
-  Whole.meta({ description: `${edge} this time, in milliseconds since 1970.` }).optional();
 export const Path = Text.min(1).max(4096);
 
 /** Query of the session listing. */

@@ -1,9 +1,8 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { MemberId, WorkspaceId } from '../../schema/ids.ts';
-import type { MemberRole } from '../../schema/member.ts';
-import type { RecordAccess } from '../engine/scope.ts';
+import { Member, type MemberRole } from '../../schema/member.ts';
 import type { Records } from '../ports/records.ts';
-import { findMember } from './members.ts';
+import type { RecordAccess } from './scope.ts';
 
 /**
  * The current role of a member. `removed` if the member was removed, and `unlisted` if the workspace never stored the
@@ -16,8 +15,8 @@ export const memberStanding = async (
   workspace: WorkspaceId,
   id: MemberId,
 ): Promise<MemberStanding> => {
-  const found = await findMember(records, workspace, id);
-  if (found) return found.member.role;
+  const found = await records.record(workspace, 'member', id);
+  if (found) return Member.parse(found.body).role;
   return (await records.record(workspace, 'removed-member', id)) ? 'removed' : 'unlisted';
 };
 
