@@ -7,6 +7,7 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
+import { isAtLeast } from '../../schema/member-roles.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
@@ -14,7 +15,6 @@ import { ReportedFiles } from '../../schema/reported-files.ts';
 import { Limits } from '../../schema/run.ts';
 import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { refusalOf } from '../access/guard.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
 import { type ContextOptions, readContext } from '../context/context.ts';
@@ -71,7 +71,6 @@ import {
   wrapTools,
 } from '../tracking/wrap-tools.ts';
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
-import { permissionFor } from './permissions.ts';
 import type { Scope } from './scope.ts';
 
 /** Maximum messages per append, so that other writers can append in between. */
@@ -287,7 +286,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     scope.needWorker(key);
     return result;
   };
-  const maySettle = !refusalOf(scope.caller, 'session.append', permissionFor('session.append'));
+  const maySettle = isAtLeast(scope.caller.role, 'member'); // as `append` requires
   return scope.give<Session<OwnState, Json>>('session', {
     id,
     files: sessionFiles(scope, key),
