@@ -9,6 +9,7 @@ import type { HappenedCalls } from '../../schema/happened.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
 import { newId, RunId, SessionId } from '../../schema/ids.ts';
 import { type Json, Text } from '../../schema/json.ts';
+import { isAtLeast } from '../../schema/member-roles.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
@@ -16,7 +17,6 @@ import { ReportedFiles } from '../../schema/reported-files.ts';
 import { Limits } from '../../schema/run.ts';
 import type { OwnState, Provenance, State } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
-import { refusalOf } from '../access/guard.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
 import { type ContextOptions, readContext } from '../context/context.ts';
@@ -78,7 +78,6 @@ import {
   wrapTools,
 } from '../tracking/wrap-tools.ts';
 import { type Replay, type ReplayOptions, replayTurn } from '../worker/replay.ts';
-import { permissionFor } from './permissions.ts';
 import type { Scope } from './scope.ts';
 
 /** The damage of a session and the fork that continues it. Both are absent if the log of the session is whole. */
@@ -328,7 +327,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     scope.needWorker(key);
     return result;
   };
-  const maySettle = !refusalOf(scope.caller, 'session.append', permissionFor('session.append'));
+  const maySettle = isAtLeast(scope.caller.role, 'member'); // as `append` requires
   return scope.give<Session<OwnState, Json>>('session', {
     id,
     files: sessionFiles(scope, key),
