@@ -7,7 +7,7 @@ import { newKey, newWorkspace } from '../../testing/contract/contract-setup.ts';
 import { idempotencyKey, noise, raw } from '../../testing/contract/log/new-events.ts';
 import { mustAppend, openSession } from '../../testing/contract/log/session-log.ts';
 import { calling } from '../../testing/contract/queue/work-events.ts';
-import { called, committed, runWriter } from '../../testing/contract/records/record-events.ts';
+import { answered, called, committed, runWriter } from '../../testing/contract/records/record-events.ts';
 import { openPostgresStore } from './index.ts';
 
 const database = await createDatabase();
@@ -37,9 +37,9 @@ describe('row-level security', () => {
   beforeAll(async () => {
     const store = await openPostgresStore({ url: database.url });
     await openSession(store, key, { key: idempotencyKey('k', 'body') });
-    await mustAppend(store, key, [raw(noise(20_000, 1)), committed(['/facts/a']), called('a'), calling()], {
-      writer: runWriter,
-    });
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    const events = [raw(noise(20_000, 1)), committed(['/facts/a']), called('a'), answered(usage), calling()] as const;
+    await mustAppend(store, key, events, { writer: runWriter });
     await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
     await store.writeRecords(key.workspace, [{ kind: 'member', id: 'a', onVersion: 0, body: {} }]);
     await store.close();
