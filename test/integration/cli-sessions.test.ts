@@ -186,7 +186,7 @@ test('[CLI11] a rejection says what to do next, in terms of the command line', a
       ['fork', id, '--at', 'seq:0'],
       'INVALID_INPUT: "seq:0" is not an event, since they count from 1: name seq:1, or turn:0 for the point before the first turn',
     ],
-    [['verify'], 'INVALID_INPUT: verify needs either sessions or --all: see `perdure help verify`'],
+    [['verify'], 'INVALID_INPUT: verify needs either sessions, exported files or --all: see `perdure help verify`'],
     [['limit', id], 'INVALID_INPUT: limit needs --tokens, --usd, --turns or --active: see `perdure help limit`'],
   ];
   for (const [args, reported] of cases) expect((await call(args)).err).toBe(`error ${reported}\n`);

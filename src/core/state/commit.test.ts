@@ -243,9 +243,9 @@ describe('a commit', () => {
       () => bad.state(),
       () => bad.append({ role: 'user', content: 'x' }),
       () => bad.commit((draft) => Object.assign(draft.facts, { a: 1 })),
-      () => bad.fork(),
     ];
     for (const work of tries) expect(await failure(work)).toMatchObject(damaged);
+    expect(await (await bad.fork()).summary()).toMatchObject({ forkedAt: good!.seq, lost: { from: head.seq } });
     expect(await bad.verify()).toMatchObject({ ok: false, bad: { seq: head.seq } });
     expect(await bad.commits()).toHaveLength(2);
     expect(await bad.transcript({ at: { seq: good!.seq } })).toHaveLength(2);
