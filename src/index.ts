@@ -26,8 +26,10 @@ export {
   type Tool,
   type ToolContext,
   ToolFailure,
+  type ToolHandoff,
 } from './core/ports/tool.ts';
-export type { Approvals, PendingApproval } from './core/runs/approvals.ts';
+export type { Approvals, HeldSession, PendingApproval } from './core/runs/approvals.ts';
+export type { HandoffOptions } from './core/runs/handoff.ts';
 export type { Retry } from './core/runs/retry.ts';
 export type { Run } from './core/runs/runs.ts';
 export type { SendInput, SendOptions } from './core/runs/send.ts';

@@ -19,7 +19,7 @@ export interface PendingApproval extends Omit<ApprovalState, 'settled'> {
 }
 
 /** A session that a person holds. */
-export interface PendingHandoff extends ShownHandoff {
+export interface HeldSession extends ShownHandoff {
   readonly session: SessionId;
 }
 
@@ -27,7 +27,7 @@ export interface Approvals {
   /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
   /** The sessions of the workspace that people hold, with who handed them over, to whom, and why. */
-  handoffs(): Promise<readonly PendingHandoff[]>;
+  handoffs(): Promise<readonly HeldSession[]>;
   /** Approves the call. Returns the session that requested the approval, like `deny`. */
   approve(id: string): Promise<SessionId>;
   /** Denies the call. The model receives the reason. */
@@ -71,7 +71,7 @@ async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApprov
 }
 
 /** Yields the sessions that people hold. Reads summaries alone. */
-async function* pendingHandoffs(scope: LogAccess): AsyncGenerator<PendingHandoff> {
+async function* heldSessions(scope: LogAccess): AsyncGenerator<HeldSession> {
   for await (const { id: session, holder, handoff } of sessionsOf(scope, ['open', 'active', 'pausing', 'paused'])) {
     if (holder === 'human' && handoff) yield { session, ...handoff };
   }
@@ -116,7 +116,7 @@ export const approvalsOf = (scope: AnswerAccess): Approvals => {
   };
   return {
     list: () => Array.fromAsync(pendingApprovals(scope)),
-    handoffs: () => Array.fromAsync(pendingHandoffs(scope)),
+    handoffs: () => Array.fromAsync(heldSessions(scope)),
     approve: (id) => answer(id, { answer: 'approved' }),
     deny: (id, reason) => answer(id, { answer: 'denied', reason }),
   };

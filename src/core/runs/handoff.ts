@@ -32,6 +32,7 @@ export const handOver = async (
   scope: WriteAccess & RecordAccess,
   key: SessionKey,
   input: HandoffOptions,
+  { replay }: Pick<PayloadOf<'session.handed'>, 'replay'> = {},
 ): Promise<void> => {
   const { to: target, reason } = parseInput('the handoff', Options, input);
   const holding = holdingOf(target);
@@ -45,7 +46,7 @@ export const handOver = async (
     refuseUnlessHolder(fold, scope.caller, act(holding));
     if (isHeldSo(fold, holding)) return undefined;
     const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };
-    const handed = { type: 'session.handed', payload: { ...holding, reason }, ...common } as const;
+    const handed = { type: 'session.handed', payload: { ...holding, reason, replay }, ...common } as const;
     const mustWait = to === 'human' && fold.run && !fold.run.waitingFor;
     return mustWait ? [{ type: 'run.waiting', payload: { for: 'human', reason }, ...common }, handed] : [handed];
   });
