@@ -27,8 +27,10 @@ export {
   type Tool,
   type ToolContext,
   ToolFailure,
+  type ToolHandoff,
 } from './core/ports/tool.ts';
-export type { AnswerOptions, Approvals, PendingApproval } from './core/runs/approvals.ts';
+export type { AnswerOptions, Approvals, HeldSession, PendingApproval } from './core/runs/approvals.ts';
+export type { HandoffOptions } from './core/runs/handoff.ts';
 export type { RunPage, RunsOptions, WorkspaceRunPage } from './core/runs/list-runs.ts';
 export type { Retry } from './core/runs/retry.ts';
 export type { Run } from './core/runs/runs.ts';

@@ -692,6 +692,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       role: 'The least role of the members who may act as the holder.',
       reason,
       callId: 'The call by which the agent handed the session over.',
+      replay: 'Set in the fork of a replay, to keep workers away. No person is asked for anything.',
     },
     example: { to: 'human', role: 'approver', reason: 'The refund is above the limit', callId: 'call_1' },
   },

@@ -452,6 +452,8 @@ export const eventDefinitions = {
       reason: Reason,
       /** The call by which the agent handed the session over. It gets its result when the session is handed back. */
       callId: Text.max(200).optional(),
+      /** Set in the fork of a replay, which only keeps workers away. No person is asked for anything. */
+      replay: z.literal(true).optional(),
     }),
   ),
 } satisfies Record<string, EventDefinition>;

@@ -12,6 +12,7 @@ import {
   openRuntime,
   type Session,
 } from '../../src/index.ts';
+import { scriptedModel } from '../../src/models/scripted.ts';
 import type { Json } from '../../src/schema/json.ts';
 import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
@@ -296,4 +297,45 @@ test('[HAND11] handoffs are listed from summaries, without a read of any log', a
   undo.push(() => reader.close());
   expect(await reader.approvals.handoffs()).toMatchObject([{ session: session.id, member: 'bob' }]);
   expect((await reader.sessions.list()).sessions).toMatchObject([{ holder: 'human', handoff: { member: 'bob' } }]);
+});
+
+test('[HAND6, HAND11, REPLAY1] a replay takes the recorded result of a handoff, and hands nothing to people', async () => {
+  const model = scriptedModel({
+    name: 'desk',
+    steps: [{ calls: [{ tool: 'hand_off', input: { reason: 'Help' } }] }, { text: 'Thanks.' }],
+  });
+  const agent = defineAgent({ name: 'desk', model, tools: [handOffTool] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
+  undo.push(() => runtime.close());
+  await runtime.worker().start();
+  const session = await runtime.sessions.open({ agent });
+  const run = await session.send('Go');
+  await run.result();
+  await session.handoff({ to: 'agent', reason: 'Done' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+  const { departures, session: fork } = await session.replay({ turn: 1 });
+  expect(departures).toEqual([]);
+  expect(await (await runtime.sessions.get(fork)).summary()).not.toHaveProperty('handoff');
+});
+
+test('[HAND7, RUN8] a script goes on where it was after a report', async () => {
+  const model = scriptedModel({
+    name: 'desk',
+    everyTurn: true,
+    steps: [{ calls: [{ tool: 'refund', input: {} }] }, { text: 'Thanks.' }],
+  });
+  const agent = defineAgent({ name: 'desk', model, tools: [refund] });
+  const runtime = await openRuntime({ store: openMemoryStore(), agents: [agent], worker: false });
+  undo.push(() => runtime.close());
+  await runtime.worker().start();
+  const session = await runtime.sessions.open({ agent });
+  const run = await session.send('Go');
+  await run.result();
+  await session.handoff({ to: 'human' });
+  const [approval] = await runtime.approvals.list();
+  await runtime.approvals.approve(approval!.id);
+  await session.handoff({ to: 'agent', reason: 'Go on' });
+  expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
+  const reports = (await session.transcript()).filter(({ message }) => message.role === 'user').slice(1);
+  expect(reports).toMatchObject([{ actor: 'member:local', message: { content: [{ type: 'text' }] } }]);
 });

@@ -15,9 +15,12 @@ export const memberStanding = async (
   workspace: WorkspaceId,
   id: MemberId,
 ): Promise<MemberStanding> => {
-  const found = await records.record(workspace, 'member', id);
+  const [found, removed] = await Promise.all([
+    records.record(workspace, 'member', id),
+    records.record(workspace, 'removed-member', id),
+  ]);
   if (found) return Member.parse(found.body).role;
-  return (await records.record(workspace, 'removed-member', id)) ? 'removed' : 'unlisted';
+  return removed ? 'removed' : 'unlisted';
 };
 
 /**

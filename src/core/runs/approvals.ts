@@ -22,7 +22,7 @@ const AnswerOptions = z.strictObject({ comment: Text.max(2000).optional() });
 /** What a person says about their answer to an approval. */
 export type AnswerOptions = z.input<typeof AnswerOptions>;
 /** A session that a person holds. */
-export interface PendingHandoff extends ShownHandoff {
+export interface HeldSession extends ShownHandoff {
   readonly session: SessionId;
 }
 
@@ -30,7 +30,7 @@ export interface Approvals {
   /** The unanswered approvals in all sessions of the workspace. */
   list(): Promise<readonly PendingApproval[]>;
   /** The sessions of the workspace that people hold, with who handed them over, to whom, and why. */
-  handoffs(): Promise<readonly PendingHandoff[]>;
+  handoffs(): Promise<readonly HeldSession[]>;
   /** Approves the call. Returns the session that requested the approval, like `deny`. The model receives the comment. */
   approve(id: string, options?: AnswerOptions): Promise<SessionId>;
   /** Denies the call. The model receives the comment. */
@@ -74,7 +74,7 @@ async function* pendingApprovals(scope: LogAccess): AsyncGenerator<PendingApprov
 }
 
 /** Yields the sessions that people hold. Reads summaries alone. */
-async function* pendingHandoffs(scope: LogAccess): AsyncGenerator<PendingHandoff> {
+async function* heldSessions(scope: LogAccess): AsyncGenerator<HeldSession> {
   for await (const { id: session, holder, handoff } of sessionsOf(scope, ['open', 'active', 'pausing', 'paused'])) {
     if (holder === 'human' && handoff) yield { session, ...handoff };
   }
@@ -119,7 +119,7 @@ export const approvalsOf = (scope: AnswerAccess): Approvals => {
   };
   return {
     list: () => Array.fromAsync(pendingApprovals(scope)),
-    handoffs: () => Array.fromAsync(pendingHandoffs(scope)),
+    handoffs: () => Array.fromAsync(heldSessions(scope)),
     approve: (id, options) => settle(id, 'approved', options),
     deny: (id, options) => settle(id, 'denied', options),
   };

@@ -34,6 +34,7 @@ export const handOver = async (
   scope: WriteAccess & RecordAccess & Pick<ModelAccess, 'previews'>,
   key: SessionKey,
   input: HandoffOptions,
+  { replay }: Pick<PayloadOf<'session.handed'>, 'replay'> = {},
 ): Promise<void> => {
   const { to: target, reason } = parseInput('the handoff', Options, input);
   const holding = holdingOf(target);
@@ -49,7 +50,7 @@ export const handOver = async (
     if (isHeldSo(fold, holding)) return undefined;
     const partial = await readPartialAnswer(scope, key, fold);
     const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };
-    const handed = { type: 'session.handed', payload: { ...holding, reason }, ...common } as const;
+    const handed = { type: 'session.handed', payload: { ...holding, reason, replay }, ...common } as const;
     const mustWait = to === 'human' && fold.run && !fold.run.waitingFor;
     const broken = fold.run?.asked ? [abandoned(fold.run.asked.message, 'stopped', partial, common)] : [];
     return mustWait

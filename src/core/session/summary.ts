@@ -39,19 +39,20 @@ const repeated = (
 const handed = (
   { handoff: _, ...summary }: SessionSummary,
   { actor: by, at }: StoredEvent,
-  { to, member, role, reason }: PayloadOf<'session.handed'>,
+  { to, member, role, reason, replay }: PayloadOf<'session.handed'>,
 ): SessionSummary => ({
   ...summary,
   holder: to,
-  ...(to === 'human' && {
-    handoff: {
-      by,
-      at,
-      ...(member !== undefined && { member }),
-      ...(role !== undefined && { role }),
-      ...(reason !== undefined && { reason: shorten(reason, shownReasonChars) }),
-    },
-  }),
+  ...(to === 'human' &&
+    !replay && {
+      handoff: {
+        by,
+        at,
+        ...(member !== undefined && { member }),
+        ...(role !== undefined && { role }),
+        ...(reason !== undefined && { reason: shorten(reason, shownReasonChars) }),
+      },
+    }),
 });
 
 const rewound = (

@@ -57,8 +57,8 @@ const foundIn = (event: StoredEvent): readonly Found[] => {
       return awaited === 'budget' && session === undefined ? [{ type: 'budget.waiting', details: { run } }] : [];
     }
     case 'session.handed': {
-      const { to: holder, member, role } = readable(() => decodePayload(event, 'session.handed'));
-      return [{ type: event.type, details: { run, holder, member, role } }];
+      const { to: holder, member, role, replay } = readable(() => decodePayload(event, 'session.handed'));
+      return replay ? [] : [{ type: event.type, details: { run, holder, member, role } }];
     }
     default:
       return [];

@@ -192,7 +192,8 @@ export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: Repl
   const requested = (await scope.folds.at(key, at)).queue.find(({ run }) => run === events[0]!.run);
   const fork = keyOf(scope, await forkSession(scope, key, { at: { seq: at }, title: `replay of turn ${turn}` }, false));
   try {
-    await handOver(scope, fork, { to: 'human', reason: `replays turn ${turn} of ${key.session}` });
+    const reason = `replays turn ${turn} of ${key.session}`;
+    await handOver(scope, fork, { to: 'human', reason }, { replay: true });
     const { replayed, isOver } = await play(scope, fork, { events, recorded, requested }, options);
     const upTo = isOver ? cutOf(events) : undefined;
     const departures = departuresBetween(events, replayed, upTo !== undefined);
