@@ -55,7 +55,9 @@ test('[HTTP1] an input starts a run that can be read, awaited and followed', asy
   const { calls } = await json(`${session}/tool-calls?tool=echo&lastTurns=1`);
   expect(calls).toMatchObject([{ tool: 'echo', status: 'ok' }]);
   expect((await json('/v1/tool-calls?status=ok')).calls).toHaveLength(1);
-  expect((await json(`${session}/tool-calls?input=true`)).calls).toMatchObject([{ input: { text: 'hello' }, output: { text: 'hello' } }]);
+  expect((await json(`${session}/tool-calls?input=true`)).calls).toMatchObject([
+    { input: { text: 'hello' }, output: { text: 'hello' } },
+  ]);
   const { runs } = await json(`${session}/runs?limit=1`);
   expect(runs).toMatchObject([
     { run: result.run, status: 'succeeded', agent: { name: 'tester', version: 1 }, tools: ['echo'], attempts: 1 },

@@ -57,6 +57,29 @@ export const describeCallQueries = (setup: ContractSetup) =>
       expect(older).toEqual(ended);
     });
 
+    test('[VIEW3] a call record has the source of its result, written with the call or later', async () => {
+      const { store } = setup;
+      const key = await opened(store);
+      await run(store, key, [called('a'), completed('a', 5, 'person'), called('b'), called('c')]);
+      await run(store, key, [
+        completed('b', 5, 'reconcile'),
+        failed('c', 'denied', 5, 'person'),
+        called('d'),
+        completed('d'),
+      ]);
+      const sources = async (query = {}) =>
+        (await callsOf(store, key.workspace, query)).map(({ callId, source }) => [callId, source]);
+      const all = [
+        ['d', undefined],
+        ['c', 'person'],
+        ['b', 'reconcile'],
+        ['a', 'person'],
+      ];
+      expect(await sources()).toEqual(all);
+      await store.rebuildProjections(key.workspace);
+      expect(await sources(within(key, [1, 99]))).toEqual(all);
+    });
+
     test('[QRY8] call ids may repeat: an end settles the newest open call with its id', async () => {
       const { store } = setup;
       const key = await opened(store);

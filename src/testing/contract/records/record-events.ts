@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { NewEvent } from '../../../core/ports/store.ts';
 import type { PayloadOf } from '../../../schema/event.ts';
 import { type Actor, type RunId, type SessionId, systemActor } from '../../../schema/ids.ts';
+import type { ResultSource } from '../../../schema/message.ts';
 import type { Provenance } from '../../../schema/state.ts';
 import { event } from '../log/new-events.ts';
 
@@ -45,7 +46,7 @@ export const called = (
   return { ...withActor(event('tool.called', payload, turn), about), run };
 };
 
-export const completed = (callId: string, durationMs = 5): NewEvent =>
+export const completed = (callId: string, durationMs = 5, source?: ResultSource): NewEvent =>
   event('tool.completed', {
     callId,
     tool: 'bash',
@@ -53,14 +54,16 @@ export const completed = (callId: string, durationMs = 5): NewEvent =>
     outputHash: hashOf(`out ${callId}`),
     durationMs,
     trusted: true,
+    source,
   });
 
 export const failed = (
   callId: string,
   outcome: PayloadOf<'tool.failed'>['outcome'] = 'threw',
   durationMs = 5,
+  source?: ResultSource,
 ): NewEvent =>
-  event('tool.failed', { callId, tool: 'bash', outcome, error: { name: 'Error', message: 'no' }, durationMs });
+  event('tool.failed', { callId, tool: 'bash', outcome, error: { name: 'Error', message: 'no' }, durationMs, source });
 
 export const answered = (
   usage: PayloadOf<'model.completed'>['usage'],
