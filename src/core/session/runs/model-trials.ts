@@ -32,9 +32,12 @@ const barring: Readonly<Record<ModelFailureKind, boolean>> = {
   unconfigured: true,
 };
 
-/** Whether the same model is asked again immediately, with a context that was compacted in between. */
+/**
+ * Whether the same model is asked again, with a context that was compacted in between. The delay 0 marks it, because
+ * every other delay is longer.
+ */
 export const isCompacted = ({ failure, retryInMs }: Pick<Failed, 'failure' | 'retryInMs'>): boolean =>
-  failure === 'overflow' && retryInMs !== undefined;
+  failure === 'overflow' && retryInMs === 0;
 
 const withName = (names: readonly string[], name: string): readonly string[] =>
   names.includes(name) ? names : [...names, name];
@@ -111,5 +114,5 @@ export const planAfterFailure = (
   const leftMs = maxWaitMs - trials.waitedMs;
   if (leftMs <= 0 || names.every((name) => after.barred.includes(name))) return { do: 'fail' };
   const requestedMs = Math.max(retryAfterMs, (after.notBefore ?? 0) - now);
-  return { do: 'wait', ms: Math.ceil(Math.min(leftMs, Math.max(backoffMs, requestedMs))) };
+  return { do: 'wait', ms: Math.max(1, Math.ceil(Math.min(leftMs, Math.max(backoffMs, requestedMs)))) };
 };
