@@ -1,6 +1,7 @@
 import { digestState, verbatim } from '../events/digest.ts';
 import type { SessionFold } from '../fold.ts';
 import { clip } from './clip.ts';
+import { leftOutText } from './left-out-text.ts';
 
 export interface SystemParts {
   readonly instructions?: string | undefined;
@@ -37,7 +38,8 @@ const summaryText = (compaction: Compaction, maxChars: number) => [
 
 /**
  * The text before the messages. Instructions, pinned facts and open actions are always complete. The rest of the state
- * may use a quarter of the `spare` tokens (four characters each), and the compacted summary another quarter.
+ * may use a quarter of the `spare` tokens (four characters each), the compacted summary another quarter, and files that
+ * are not kept an eighth.
  */
 export const systemText = ({ instructions, began, compaction }: SystemParts, spare: number): string => {
   const digest = digestState(began, spare);
@@ -45,6 +47,7 @@ export const systemText = ({ instructions, began, compaction }: SystemParts, spa
     ...(instructions ? [instructions] : []),
     ...(digest ? ['# What is known and decided', digest] : []),
     ...(compaction ? summaryText(compaction, spare) : []),
+    ...leftOutText(began.files?.leftOut, Math.floor(spare / 2)),
   ].join('\n\n');
   const lost = verbatim(began.state).filter((line) => !text.includes(line));
   if (lost.length > 0) throw new TypeError(`the context lacks lines that it must include verbatim: ${lost.join('; ')}`);
