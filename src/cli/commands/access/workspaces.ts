@@ -22,7 +22,10 @@ export const workspaceCommands: readonly Command[] = [
     summary: 'add a workspace to the store',
     args: ['NAME'],
     options: {},
-    notes: ['A workspace that exists is left as it is.', '`perdure members add MEMBER --workspace NAME` adds members to it.'],
+    notes: [
+      'A workspace that exists is left as it is.',
+      '`perdure members add MEMBER --workspace NAME` adds members to it.',
+    ],
     examples: ['perdure workspaces add acme'],
     makesStore: true,
     backingOptions: ['store', 'config'],
@@ -31,7 +34,10 @@ export const workspaceCommands: readonly Command[] = [
       const workspaces = await context.workspaces();
       const isKnown = (await workspaces.list()).some(({ id }) => id === name);
       const workspace = await workspaces.add(name!);
-      await context.answer(workspace, () => `the workspace ${workspace.id} ${isKnown ? 'already exists' : 'was added'}`);
+      await context.answer(
+        workspace,
+        () => `the workspace ${workspace.id} ${isKnown ? 'already exists' : 'was added'}`,
+      );
       return undefined;
     },
   }),
