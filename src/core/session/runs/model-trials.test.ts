@@ -37,7 +37,8 @@ test('[FALL2, FALL5, FALL6] whatever fails how often, each round asks each model
       const last = kindAt(asked.length);
       const isBarred = (model: string) =>
         asked.some((each, index) => each === model && permanent.includes(kindAt(index + 1)));
-      expect(last === 'refused' || waited === patience.maxWaitMs || names.every(isBarred)).toBe(true);
+      const broken = asked.filter((_, index) => kindAt(index + 1) === 'broken-stream').length;
+      expect(last === 'refused' || waited === patience.maxWaitMs || broken >= 5 || names.every(isBarred)).toBe(true);
       for (const name of names.filter(isBarred)) {
         const barredAt = asked.findIndex((each, index) => each === name && permanent.includes(kindAt(index + 1)));
         expect(asked.slice(barredAt + 1)).not.toContain(name);
@@ -71,4 +72,10 @@ test('[FALL5] the delay is at least the longest that a provider of the round req
   const asks = (retryAfterMs: number) => planAfterFailure(patience, trials, { ...last, retryAfterMs }, 300, 10);
   expect(asks(400)).toEqual({ do: 'wait', ms: 400 });
   expect(asks(5000)).toEqual({ do: 'wait', ms: patience.maxWaitMs });
+});
+
+test('[FALL14] a run does not wait for a model whose answers always break off', () => {
+  expect(play(() => 'broken-stream').asked).toHaveLength(6);
+  const answered = afterAnswer({ ...noTrials, broken: 4 }, 'a/a');
+  expect(play(() => 'broken-stream', answered).asked).toHaveLength(6);
 });
