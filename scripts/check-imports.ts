@@ -117,9 +117,11 @@ const parts: Record<string, Part> = {
     ['parse', 'terminal'],
     [
       `${session}agent.ts`,
+      `${session}model-infos.ts`,
       'src/index.ts',
       'src/tools/index.ts',
       'src/models/check-models.ts',
+      'src/models/resolve-model.ts',
       'src/stores/parse-store.ts',
     ],
   ),

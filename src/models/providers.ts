@@ -86,7 +86,7 @@ const isInstalled = (name: string): boolean => {
 const isAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
 /** What must be configured before the provider can be used. Undefined if nothing is missing. */
-export const missingOf = (provider: Provider): string | undefined => {
+export const missingOf = (provider: Provider, hasPackage = isInstalled): string | undefined => {
   const { name, api, apiKey, baseUrl, keyName, urlName, needsKey } = provider;
   if (baseUrl && !isAddress(baseUrl))
     return `its base URL is not an http or https URL: correct ${urlName} or perdure.config.ts`;
@@ -96,7 +96,7 @@ export const missingOf = (provider: Provider): string | undefined => {
     return `set ${keyName}, or models.providers.${name}.apiKey in perdure.config.ts or openRuntime`;
   if (needsKey || baseUrl) {
     const needed = packageOf(provider);
-    return isInstalled(needed) ? undefined : `its package is not installed: run \`npm install ${needed}\``;
+    return hasPackage(needed) ? undefined : `its package is not installed: run \`npm install ${needed}\``;
   }
   return `set ${urlName} (and ${keyName} if it wants a key), or models.providers.${name} in perdure.config.ts or openRuntime: { baseUrl: '…', api: '${api}' }`;
 };

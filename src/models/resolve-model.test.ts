@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { MockLanguageModelV4 } from 'ai/test';
 import { expect, test } from 'vitest';
 import type { ModelsConfig, ProviderConfig } from './models-config.ts';
+import { missingOf, providerFor } from './providers.ts';
 import { resolveModels } from './resolve-model.ts';
 import { defineScript } from './script.ts';
 
@@ -124,4 +125,32 @@ test('[MODEL8] a name resolves to a provider through the configuration or the en
   expect(await resolve('lm-studio/org/model')).toMatchObject({ name: 'lm-studio/org/model', contextTokens: 128_000 });
   expect(await resolve('anthropic/claude-sonnet-5')).toMatchObject({ name: 'anthropic/claude-sonnet-5' });
   expect(await resolve('ollama/qwen3')).toBe(await resolve('ollama/qwen3'));
+});
+
+test('[FALL12, MODEL8] a model whose package is missing, and one without a key, say what to do; nothing is loaded', () => {
+  const env = { ANTHROPIC_API_KEY: 'some-key', PERDURE_PROVIDER_LOCAL_BASE_URL: 'http://127.0.0.1:1/v1' };
+  const missing = (name: string, isThere: boolean) => missingOf(providerFor(name, undefined, env), () => isThere);
+  expect(missing('anthropic', true)).toBeUndefined();
+  expect(missing('anthropic', false)).toBe('its package is not installed: run `npm install @ai-sdk/anthropic`');
+  expect(missing('local', false)).toContain('@ai-sdk/openai-compatible');
+  expect(missing('openai', true)).toContain('set OPENAI_API_KEY');
+  const { problem } = resolveModels({ env });
+  expect(problem('anthropic/a')).toBeUndefined();
+  expect(problem('local/a')).toBeUndefined();
+  expect(problem('openai/a')).toContain('set OPENAI_API_KEY');
+  expect(problem('scripted/other')).toContain('defineScript');
+  expect(problem('nonsense')).toContain('name it as');
+  expect(problem(undefined)).toContain('set `model`');
+  expect(problem(7)).toContain('name it as');
+  expect(problem({ specificationVersion: 'v2', doStream: () => undefined })).toContain('v4 is needed');
+});
+
+test('[FALL11] the advice names the header if the key is in a header, and that no key was sent if there is none', () => {
+  const advice = (config: ProviderConfig) => providerFor('gateway', config, {}).keyAdvice;
+  expect(advice({ headers: { 'x-api-key': 'a-secret-key', 'x-team': 'team' } })).toBe(
+    'check the key, which came from the option models.providers.gateway.headers (x-api-key)',
+  );
+  expect(advice({})).toBe(
+    'set PERDURE_PROVIDER_GATEWAY_API_KEY or models.providers.gateway.apiKey, because no key was sent',
+  );
 });

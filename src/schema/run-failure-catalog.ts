@@ -10,14 +10,15 @@ export const runFailureCatalog = {
       "Fix what the message names: the key, the model's name, the credit of the account, or the agent's settings and tools. Then send it again.",
   },
   MODEL_UNAVAILABLE: {
-    cause: 'Every time, the provider could not be reached, or said that it cannot answer now (HTTP 5xx).',
+    cause:
+      'Every time, the provider could not be reached, or said that it cannot answer now (HTTP 5xx). The run has waited for as long as its agent allows.',
     remedy:
-      'Check the network, the base URL of the provider, and that the provider is running; if the provider itself is down, wait. Then send it again.',
+      'Check the network, the base URL of the provider, and that the provider is running; if the provider itself is down, wait, or give the agent a fallback (`model: [first, fallback]`). Then send it again.',
   },
   MODEL_RATE_LIMIT: {
-    cause: 'The provider asked to slow down, every time.',
+    cause: 'The provider asked to slow down, every time. The run has waited for as long as its agent allows.',
     remedy:
-      'Wait a little and send it again. If it happens often, raise the limit of your account with the provider, or let workers take on fewer sessions at once (`perdure worker --concurrency N`).',
+      'Wait a little and send it again. If it happens often, give the agent a fallback (`model: [first, fallback]`), raise the limit of your account with the provider, or let workers take on fewer sessions at once (`perdure worker --concurrency N`).',
   },
   MODEL_TIMEOUT: {
     cause: 'The provider sent nothing for too long, every time.',

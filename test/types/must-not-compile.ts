@@ -12,6 +12,15 @@ const about = { name: 'shop', version: 1 };
 const Order = z.object({ status: z.enum(['draft', 'placed']), items: z.array(z.string()) });
 const shop = defineAgent({ ...about, state: Order, output: z.object({ count: z.number() }) });
 
+export const models = () => {
+  // @ts-expect-error a number is no model
+  defineAgent({ ...about, model: ['anthropic/a', 7] });
+  // @ts-expect-error a list of fallbacks has no lists in it
+  defineAgent({ ...about, model: ['anthropic/a', ['openai/b']] });
+  // @ts-expect-error there is no such policy
+  defineAgent({ ...about, model: ['anthropic/a', 'openai/b'], policies: { onModelFailure: 'retry' } });
+};
+
 export const stateSchemas = () => {
   // @ts-expect-error a default adds a value that the stored state does not have
   defineAgent({ ...about, state: z.object({ port: z.number().default(80) }) });

@@ -1,4 +1,4 @@
-import type { ModelInfo } from '../../core/runtime/agents.ts';
+import type { ModelInfo } from '../../core/session/model-infos.ts';
 import { printableLine } from '../terminal/printable.ts';
 
 /** The models of an agent in one line, each marked if it is not configured. */

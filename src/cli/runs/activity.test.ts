@@ -38,14 +38,21 @@ test('[CLIR11] a model failure that ends its run is shown once, at the end of th
   ]);
 });
 
-test('[CLIR26] advice is shown at the end of the run, not at every retry before', () => {
+test('[CLIR26] advice is shown at the first retry and at the end of the run, not at every retry between', () => {
   const what = 'm is not available: Cannot connect to API';
   const advice = 'check the network, the base URL (OPENAI_BASE_URL), and that something answers there';
   const message = `${what}: ${advice}`;
-  expect(linesOf('model.failed', { failure: 'unavailable', message, retryInMs: 2000 })).toEqual([
-    `! unavailable: ${what}; retrying in 2.0 s`,
-  ]);
+  const failed = { failure: 'unavailable', message, retryInMs: 2000 };
+  expect(linesOf('model.failed', { ...failed, attempt: 1 })).toEqual([`! unavailable: ${message}; retrying in 2.0 s`]);
+  expect(linesOf('model.failed', { ...failed, attempt: 2 })).toEqual([`! unavailable: ${what}; retrying in 2.0 s`]);
   expect(failedWith('MODEL_UNAVAILABLE', message)).toEqual([`! failed MODEL_UNAVAILABLE: ${message}`]);
+});
+
+test('[FALL1] a model failure says which model is asked instead', () => {
+  const failed = { failure: 'unusable', message: 'a/a refused the request: check the key', next: 'b/b', attempt: 1 };
+  expect(linesOf('model.failed', failed)).toEqual([
+    '! unusable: a/a refused the request: check the key; asking b/b instead',
+  ]);
 });
 
 test('[CLIR26] a log shows the error code, by which more can be looked up', () => {

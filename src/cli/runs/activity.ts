@@ -70,11 +70,12 @@ const descriptions: { readonly [T in EventType]?: Describe<T> } = {
     },
   ],
   // The last failure is shown by the end of the run, which also gives the advice.
-  'model.failed': ({ failure, message, retryInMs, next }) => {
+  'model.failed': ({ failure, attempt, message, retryInMs, next }) => {
     if (next !== undefined) return notable(printableLine(`${failure}: ${message}; asking ${next} instead`));
-    return retryInMs === undefined
-      ? []
-      : notable(printableLine(`${failure}: ${withoutRemedy(message)}; retrying in ${duration(retryInMs)}`));
+    if (retryInMs === undefined) return [];
+    // The wait may be long, so the first line says what to check meanwhile.
+    const text = attempt === 1 ? message : withoutRemedy(message);
+    return notable(printableLine(`${failure}: ${text}; retrying in ${duration(retryInMs)}`));
   },
   'approval.requested': ({ summary, approval }) =>
     notable(printableLine(`an approval is needed: ${summary} (${approval})`)),

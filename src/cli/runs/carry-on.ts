@@ -16,6 +16,9 @@ export const carryOn = async (context: Context, session: Session): Promise<void>
   if (restOf(view)) return;
   const isOurs = context.server === undefined && holdsAgentOf(await context.config(), await root.summary());
   if (isOurs) context.startWorker(root);
-  const why = isOurs ? undefined : await workerShortage(context, root);
-  await context.note(why ?? `it goes on in the background: ${context.commandText('attach', root.id)}`);
+  const shortage = isOurs ? undefined : await workerShortage(context, root);
+  const attach = context.commandText('attach', root.id);
+  // A key that may not list the workers cannot know that there is none.
+  if (shortage && !shortage.isKnown) return context.note(`it goes on as soon as a worker takes it: ${attach}`);
+  await context.note(shortage?.text ?? `it goes on in the background: ${attach}`);
 };

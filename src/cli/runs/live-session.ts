@@ -197,7 +197,7 @@ export class LiveSession {
       const why = await workerShortage(this.#context, this.#options.session);
       if (!why || this.#untaken !== waiting) continue;
       this.#isUntakenReported = true;
-      return this.printer.note(why, 'yellow');
+      return this.printer.note(why.text, 'yellow');
     }
   }
 
@@ -230,7 +230,7 @@ export class LiveSession {
   async #reportLeft(): Promise<void> {
     const isUntaken = !this.#worker && this.#untaken !== undefined;
     const why = isUntaken ? await workerShortage(this.#context, this.#options.session) : undefined;
-    if (why && !this.#isUntakenReported) this.printer.note(why, 'yellow');
+    if (why && !this.#isUntakenReported) this.printer.note(why.text, 'yellow');
     const left = why ? 'the input is stored and waits for a worker' : 'the run goes on without this terminal';
     this.printer.note(`${left}; to come back:`);
   }

@@ -10,7 +10,7 @@ import type { Records } from '../ports/records.ts';
 export type Workspace = z.infer<typeof WorkspaceView>;
 
 export interface Workspaces {
-  /** Adds a workspace. Fails with CONFLICT if it exists. */
+  /** Adds a workspace. Returns the existing one, unchanged, if there is one with this id. */
   add(id: string): Promise<Workspace>;
   /** All workspaces, sorted by id. `local` always exists. */
   list(): Promise<readonly Workspace[]>;
@@ -27,35 +27,33 @@ export const markHooked = async (records: Records, workspace: WorkspaceId): Prom
   await records.writeRecords(registryWorkspace, [writeOf('hooked', { id: workspace }, 0)]);
 };
 
-export const workspacesOf = (records: Records, clock: Clock): Workspaces => ({
-  add: async (input) => {
-    const id = parseInput('the workspace', WorkspaceId, input);
-    const workspace: Workspace = { id, addedAt: clock.now() };
-    const write = writeOf('workspace', workspace, 0);
-    if (id !== local.id && (await records.writeRecords(registryWorkspace, [write]))) return workspace;
-    throw new PerdureError('CONFLICT', `there is already a workspace ${id}: choose another name`, {
-      details: { workspace: id },
-    });
-  },
-  list: async () => {
-    const added = (await allRecords(records, registryWorkspace, 'workspace')).map(({ body }) =>
-      WorkspaceView.parse(body),
-    );
-    return [...added, local].sort((a, b) => (a.id < b.id ? -1 : 1));
-  },
-  get: async (input) => {
-    const id = parseInput('the workspace', WorkspaceId, input);
+export const workspacesOf = (records: Records, clock: Clock): Workspaces => {
+  const find = async (id: WorkspaceId): Promise<Workspace> => {
     if (id === local.id) return local;
     const found = await records.record(registryWorkspace, 'workspace', id);
     if (found) return WorkspaceView.parse(found.body);
     throw new PerdureError(
       'WORKSPACE_NOT_FOUND',
       `there is no workspace ${id}: add it with \`perdure workspaces add ${id}\``,
-      {
-        details: { workspace: id },
-      },
+      { details: { workspace: id } },
     );
-  },
-  withWebhooks: async () =>
-    (await allRecords(records, registryWorkspace, 'hooked')).map(({ id }) => WorkspaceId.parse(id)),
-});
+  };
+  return {
+    add: async (input) => {
+      const id = parseInput('the workspace', WorkspaceId, input);
+      const workspace: Workspace = { id, addedAt: clock.now() };
+      const write = writeOf('workspace', workspace, 0);
+      if (id !== local.id && (await records.writeRecords(registryWorkspace, [write]))) return workspace;
+      return find(id);
+    },
+    list: async () => {
+      const added = (await allRecords(records, registryWorkspace, 'workspace')).map(({ body }) =>
+        WorkspaceView.parse(body),
+      );
+      return [...added, local].sort((a, b) => (a.id < b.id ? -1 : 1));
+    },
+    get: async (input) => find(parseInput('the workspace', WorkspaceId, input)),
+    withWebhooks: async () =>
+      (await allRecords(records, registryWorkspace, 'hooked')).map(({ id }) => WorkspaceId.parse(id)),
+  };
+};

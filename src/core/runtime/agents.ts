@@ -2,13 +2,8 @@ import { PerdureError } from '../../schema/error.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Effects } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
+import { type ModelInfo, modelInfos } from '../session/model-infos.ts';
 import type { Scope } from './scope.ts';
-
-export interface ModelInfo {
-  readonly name: string;
-  /** What must be configured before the model can be used. Absent if it is configured in this process. */
-  readonly problem?: string | undefined;
-}
 
 export interface AgentInfo {
   readonly name: string;
@@ -27,16 +22,6 @@ export interface Agents {
   /** Returns the agent with this name. Without `version`, returns its highest version. */
   get(name: string, version?: number): Agent;
 }
-
-/** The models of an agent, with what each of them lacks. */
-export const modelInfos = (
-  { models, modelNames }: Agent,
-  resolve: Pick<ResolveModel, 'problem'>,
-): readonly ModelInfo[] =>
-  models.map((model, index) => {
-    const problem = resolve.problem(model);
-    return { name: modelNames[index]!, ...(problem !== undefined && { problem }) };
-  });
 
 const infoOf = (agent: Agent, resolve: ResolveModel): AgentInfo => ({
   name: agent.name,

@@ -19,11 +19,16 @@ test.each<[Partial<AgentDefinition>, readonly string[]]>([
   [{}, []],
   [{ instructions: 'Code well.' }, ['instructions']],
   [{ model: 'openai/b' }, ['model']],
+  [{ model: ['openai/a'] }, []],
+  [{ model: ['openai/a', 'openai/b'] }, ['model']],
   [{ initial: { count: 1 } }, ['initial']],
   [{ settings: { temperature: 1 } }, ['settings']],
   [{ output: z.object({ done: z.boolean() }) }, ['output']],
   [{ policies: { maxSteps: 2 } }, ['policies']],
   [{ policies: { budget: { tokens: 9 } } }, ['policies']],
+  [{ policies: { onModelFailure: 'fallback', maxModelWaitMs: 1_800_000 } }, []],
+  [{ policies: { onModelFailure: 'wait' } }, ['policies']],
+  [{ policies: { maxModelWaitMs: 1 } }, ['policies']],
   [{ state: z.record(z.string(), z.number()) }, ['state']],
   [{ tools: [search('Finds.')] }, ['tools.search']],
   [{ tools: [search('Searches.', { approval: true })] }, ['tools.search']],
@@ -39,6 +44,31 @@ test('[AGT4] a script with other steps is another model', () => {
   const bound = bindingOf(agent({ model: script('One.') }));
   expect(changedParts(bound, agent({ model: script('One.') }))).toEqual([]);
   expect(changedParts(bound, agent({ model: script('Two.') }))).toEqual(['model']);
+});
+
+test('[AGT4, FALL1] a fallback script with other steps, and another order of models, are other models', () => {
+  const bound = bindingOf(agent({ model: ['openai/a', script('One.')] }));
+  expect(changedParts(bound, agent({ model: ['openai/a', script('One.')] }))).toEqual([]);
+  expect(changedParts(bound, agent({ model: ['openai/a', script('Two.')] }))).toEqual(['model']);
+  expect(changedParts(bound, agent({ model: [script('One.'), 'openai/a'] }))).toEqual(['model']);
+});
+
+test.each<[NonNullable<AgentDefinition['model']>, RegExp]>([
+  [[], /the list is empty/],
+  [['openai/a', 'openai/a'], /openai\/a occurs twice/],
+  [[script('One.'), script('Two.')], /scripted\/script occurs twice/],
+  [Array.from({ length: 21 }, (_, n) => `openai/${n}`), /21 models, but 20 at most/],
+])('[FALL1] a list of models that a run could not tell apart is rejected (%#)', (model, problem) => {
+  expect(() => agent({ model })).toThrow(problem);
+});
+
+test.each<[object, RegExp]>([
+  [{ onModelFailure: 'retry' }, /onModelFailure: expected fallback, wait, fail, got "retry"/],
+  [{ maxModelWaitMs: -1 }, /maxModelWaitMs: expected milliseconds from 0, got -1/],
+  [{ maxModelWaitMs: Number.NaN }, /maxModelWaitMs/],
+  [{ maxModelWaitMs: '5' }, /maxModelWaitMs/],
+])('[FALL6, FALL8] a policy for model failures that does not exist is rejected: %j', (policies, problem) => {
+  expect(() => agent({ policies })).toThrow(problem);
 });
 
 test('[AGT4] a description that depends on the host is not part of the digest', () => {

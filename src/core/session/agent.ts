@@ -26,7 +26,7 @@ export type CheckingSchema<Own, Parsed> = StandardSchemaV1<Own, Parsed> &
 type AreSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** One model of an agent: a name, a script, a language model of the AI SDK, or a `Model`. */
-export type ModelChoice = string | object;
+export type ModelChoice = string | (object & { readonly length?: never });
 
 export const modelFailurePolicies = ['fallback', 'wait', 'fail'] as const;
 export type ModelFailurePolicy = (typeof modelFailurePolicies)[number];

@@ -5,6 +5,7 @@ import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import { treeOf } from '../files/tree.ts';
+import { newlyLeftOut } from '../session/context/left-out-text.ts';
 import { snapshotDraft } from '../session/decide-files.ts';
 import { type Call, endCommit, endFact } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
@@ -113,7 +114,9 @@ const endDrafts = (
   const actor = `tool:${call.tool}` as Actor;
   const common = { actor, turn: 'current' as const };
   const { change, problem } = commitOf(run, fold, call, ended, found?.files.changes ?? []);
-  const said = [problem, look && 'problem' in look ? look.problem : undefined].filter(Boolean).join('; ') || undefined;
+  const leftOut = found && newlyLeftOut(fold.files?.leftOut, found.files.leftOut);
+  const lookProblem = look && 'problem' in look ? look.problem : undefined;
+  const said = [problem, lookProblem, leftOut].filter(Boolean).join('; ') || undefined;
   const first: readonly EventDraft[] = [
     ...(also ? [also] : []),
     ...(fold.runningCalls[call.callId] ? [] : [unrunCall(run, fold, call)]),

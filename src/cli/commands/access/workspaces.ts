@@ -22,14 +22,22 @@ export const workspaceCommands: readonly Command[] = [
     summary: 'add a workspace to the store',
     args: ['NAME'],
     options: {},
-    notes: ['`perdure members add MEMBER --workspace NAME` adds members to it.'],
+    notes: [
+      'A workspace that exists is left as it is.',
+      '`perdure members add MEMBER --workspace NAME` adds members to it.',
+    ],
     examples: ['perdure workspaces add acme'],
     makesStore: true,
     backingOptions: ['store', 'config'],
     json: WorkspaceView,
     run: async (context, { args: [name] }) => {
-      const workspace = await (await context.workspaces()).add(name!);
-      await context.answer(workspace, () => `the workspace ${workspace.id} was added`);
+      const workspaces = await context.workspaces();
+      const isKnown = (await workspaces.list()).some(({ id }) => id === name);
+      const workspace = await workspaces.add(name!);
+      await context.answer(
+        workspace,
+        () => `the workspace ${workspace.id} ${isKnown ? 'already exists' : 'was added'}`,
+      );
       return undefined;
     },
   }),

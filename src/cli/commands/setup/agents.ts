@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { ResolveModel } from '../../../core/ports/model.ts';
-import { type AgentInfo, modelInfos } from '../../../core/runtime/agents.ts';
+import type { AgentInfo } from '../../../core/runtime/agents.ts';
+import type { ModelInfo } from '../../../core/session/model-infos.ts';
 import type { Agent } from '../../config/config.ts';
+import { configuredModels } from '../../config/configured-models.ts';
 import { scriptNote } from '../../config/script-note.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { modelProblems, modelsText } from '../../render/model-text.ts';
@@ -38,20 +39,18 @@ const aboutInfo = ({ name, version, model = '', models, tools }: AgentInfo) => (
   cautions: [],
 });
 
-const about = (agent: Agent, resolve: Pick<ResolveModel, 'problem'>) => ({
+const about = (agent: Agent, models: readonly ModelInfo[]) => ({
   name: agent.name,
   version: agent.version,
   model: agent.modelNames[0] ?? '',
-  models: [...modelInfos(agent, resolve)],
+  models: [...models],
   tools: [...agent.tools.keys()],
   cautions: cautionsOf(agent),
 });
 
-/** The agents of the configuration. Nothing is opened to list them. */
 const configured = async (context: Context) => {
-  const { agents: all, models } = await context.config();
-  const { resolveModels } = await import('../../../models/resolve-model.ts');
-  return all.map((agent) => about(agent, resolveModels(models)));
+  const models = await configuredModels(await context.config());
+  return [...models].map(([agent, infos]) => about(agent, infos));
 };
 
 export const agents = defineCommand({

@@ -3,6 +3,7 @@ import { digestState, verbatim } from '../events/digest.ts';
 import type { SessionFold } from '../fold.ts';
 import { clip } from './clip.ts';
 import { happenedText } from './happened-text.ts';
+import { leftOutText } from './left-out-text.ts';
 import { lostText } from './lost-text.ts';
 
 export interface SystemParts {
@@ -44,8 +45,8 @@ const summaryText = (compaction: Compaction, maxChars: number) => [
 
 /**
  * The text before the messages. Instructions, pinned facts and open actions are always complete. The rest of the state
- * may use a quarter of the `spare` tokens (four characters each), and the compacted summary and the calls that happened
- * another quarter each.
+ * may use a quarter of the `spare` tokens (four characters each), the compacted summary and the calls that happened
+ * another quarter each, and files that are not kept an eighth.
  */
 export const systemText = (
   { instructions, began, compaction, lost: losses, happened }: SystemParts,
@@ -58,6 +59,7 @@ export const systemText = (
     ...(digest ? ['# What is known and decided', digest] : []),
     ...(compaction ? summaryText(compaction, spare) : []),
     ...happenedText(happened, spare),
+    ...leftOutText(began.files?.leftOut, Math.floor(spare / 2)),
   ].join('\n\n');
   const lost = verbatim(began.state).filter((line) => !text.includes(line));
   if (lost.length > 0) throw new TypeError(`the context lacks lines that it must include verbatim: ${lost.join('; ')}`);

@@ -12,11 +12,16 @@ export interface ModelTrials {
   /** How often and how long the run has waited for its models since the last answer. */
   readonly waits: number;
   readonly waitedMs: number;
+  /** How many answers broke off since the last answer. */
+  readonly broken: number;
   /** The time before which a provider does not want to be asked again. */
   readonly notBefore?: number | undefined;
 }
 
-export const noTrials: ModelTrials = { failed: [], barred: [], waits: 0, waitedMs: 0 };
+export const noTrials: ModelTrials = { failed: [], barred: [], waits: 0, waitedMs: 0, broken: 0 };
+
+/** The number of broken-off answers after which waiting is pointless. */
+const maxBroken = 5;
 
 type Failed = PayloadOf<'model.failed'>;
 
@@ -32,9 +37,12 @@ const barring: Readonly<Record<ModelFailureKind, boolean>> = {
   unconfigured: true,
 };
 
-/** Whether the same model is asked again immediately, with a context that was compacted in between. */
+/**
+ * Whether the same model is asked again, with a context that was compacted in between. The delay 0 marks it, because
+ * every other delay is longer.
+ */
 export const isCompacted = ({ failure, retryInMs }: Pick<Failed, 'failure' | 'retryInMs'>): boolean =>
-  failure === 'overflow' && retryInMs !== undefined;
+  failure === 'overflow' && retryInMs === 0;
 
 const withName = (names: readonly string[], name: string): readonly string[] =>
   names.includes(name) ? names : [...names, name];
@@ -44,11 +52,12 @@ export const afterFailure = (trials: ModelTrials, failed: Failed, at: number): M
   if (isCompacted(failed)) return trials;
   const { model, failure, retryInMs, retryAfterMs = 0 } = failed;
   const barred = barring[failure] ? withName(trials.barred, model) : trials.barred;
+  const broken = trials.broken + (failure === 'broken-stream' ? 1 : 0);
   if (retryInMs !== undefined) {
-    return { failed: [], barred, waits: trials.waits + 1, waitedMs: trials.waitedMs + retryInMs };
+    return { failed: [], barred, broken, waits: trials.waits + 1, waitedMs: trials.waitedMs + retryInMs };
   }
   const notBefore = Math.max(trials.notBefore ?? 0, at + retryAfterMs);
-  return { ...trials, failed: withName(trials.failed, model), barred, ...(retryAfterMs > 0 && { notBefore }) };
+  return { ...trials, failed: withName(trials.failed, model), barred, broken, ...(retryAfterMs > 0 && { notBefore }) };
 };
 
 export const afterAnswer = ({ barred }: ModelTrials, model: string): ModelTrials => ({
@@ -109,7 +118,8 @@ export const planAfterFailure = (
   const [next] = leftOf(names, after);
   if (next !== undefined) return { do: 'ask-next', model: next };
   const leftMs = maxWaitMs - trials.waitedMs;
-  if (leftMs <= 0 || names.every((name) => after.barred.includes(name))) return { do: 'fail' };
+  const isPointless = after.broken >= maxBroken || names.every((name) => after.barred.includes(name));
+  if (leftMs <= 0 || isPointless) return { do: 'fail' };
   const requestedMs = Math.max(retryAfterMs, (after.notBefore ?? 0) - now);
-  return { do: 'wait', ms: Math.ceil(Math.min(leftMs, Math.max(backoffMs, requestedMs))) };
+  return { do: 'wait', ms: Math.max(1, Math.ceil(Math.min(leftMs, Math.max(backoffMs, requestedMs)))) };
 };
