@@ -94,8 +94,8 @@ export const startRunFiles = async (
     version: 1,
     model: defineScript({ name: 'test', everyTurn: true, steps }),
     tools: [
-      defineTool({ name: 'act', input, execute }),
-      defineTool({ name: 'repeat', input, effects: 'idempotent', execute }),
+      defineTool({ name: 'act', input, confined: true, execute }),
+      defineTool({ name: 'repeat', input, effects: 'idempotent', confined: true, execute }),
       defineTool({
         name: 'look',
         input,
