@@ -61,5 +61,15 @@ export const failed = (
 ): NewEvent =>
   event('tool.failed', { callId, tool: 'bash', outcome, error: { name: 'Error', message: 'no' }, durationMs });
 
+/** A call that a loop outside Perdure reports with its end. */
+export const reported = (callId: string, outcome: PayloadOf<'call.reported'>['outcome'] = 'ok'): NewEvent =>
+  event('call.reported', {
+    callId,
+    tool: 'bash',
+    inputHash: hashOf(`in ${callId}`),
+    outcome,
+    ...(outcome === 'ok' && { outputHash: hashOf(`out ${callId}`) }),
+  });
+
 /** The writer that may append tool events. */
 export const runWriter = { kind: 'run', epoch: 0 } as const;
