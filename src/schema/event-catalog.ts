@@ -41,6 +41,7 @@ const metadata = 'Any JSON object that the users choose, up to 16 Ki characters.
 const priority = 'Which sessions workers take first: `low`, `normal` or `high`.';
 const agentRef = 'The agent by name and version.';
 const durationMs = 'How long it took, in milliseconds.';
+const usedBy = 'The model and the agent of the request, and the actor whose input it answers.';
 const requestedBy = 'Whose input the run answers. Absent in events of release 0.1.';
 const retries = 'The turn that this one retries.';
 const childSession = 'The session in which the other agent works.';
@@ -508,6 +509,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       message: 'The id that the message will have.',
       pieces: 'The text and reasoning shown since the previous such event, each with its offset in the answer.',
       usage: 'An estimate for the request and the answer so far. It is charged if the answer breaks off.',
+      usedBy,
     },
     example: {
       message,
@@ -528,6 +530,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       isRest:
         'Set if an earlier event has the beginning of the answer. Then `content` is what its worker had shown after that.',
       usage: 'An estimate of what was used, if the provider reported nothing.',
+      usedBy,
     },
     example: {
       message,

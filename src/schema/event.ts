@@ -50,6 +50,8 @@ const CallRef = { callId: Text.max(200), tool: Text.max(200) };
 const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
 /** The actor whose input the run answers. Absent in events of release 0.1. */
 const RequestedBy = Actor.optional();
+/** The model and the agent of a request, and the actor whose input it answers. */
+const UsedBy = z.strictObject({ model: Text.max(200), agent: Actor, requestedBy: Actor });
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
 const leftOutReasons = ['ignored', 'too-big', 'unreadable', 'special', 'secret'] as const;
@@ -366,6 +368,7 @@ export const eventDefinitions = {
       ),
       /** An estimate for the request and the answer so far. It is charged if the answer breaks off. */
       usage: Usage,
+      usedBy: UsedBy.optional(),
     }),
   ),
   /** An answer broke off. Clients must remove its preview; the transcript shows `content` as a broken-off answer. */
@@ -380,6 +383,8 @@ export const eventDefinitions = {
       isRest: z.literal(true).optional(),
       /** An estimate, because the provider reported no usage. */
       usage: Usage.optional(),
+      /** Set with `usage`. */
+      usedBy: UsedBy.optional(),
     }),
   ),
   'approval.requested': event(

@@ -52,11 +52,15 @@ const startOf = async (store: Store, head: Head) => {
   return event;
 };
 
-/** Checks that each append is in the log exactly once, complete and with its events in a row. */
+/**
+ * Checks that each append is in the log exactly once, complete and with its messages in a row. Only the records of its
+ * calls may be between them.
+ */
 const markChecker = (landed: Set<string>) => {
   let begun: Mark | undefined;
   return {
     take: (event: StoredEvent): void => {
+      if (event.type === 'call.reported' || (event.type === 'state.committed' && !begun)) return;
       const mark = event.body.kind === 'bytes' ? findMark(event.body.bytes) : undefined;
       const where = `${event.session} at ${event.seq}`;
       if (begun) {

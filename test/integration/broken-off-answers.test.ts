@@ -80,8 +80,8 @@ describe.each(storeKinds)('answers that break off on %s', (kind) => {
     await runtime.close();
   });
 
-  test('[CUT2, CUT3, CUT4, BUDGET3] a cancel stores what was shown: people see it, the model is told, the budget counts it', async () => {
-    const { session, next } = await start();
+  test('[CUT2, CUT3, CUT4, BUDGET3, COST2] a cancel stores what was shown: people see it, the model is told, the budget counts it', async () => {
+    const { runtime, session, next } = await start();
     const run = await session.send('Go');
     const answer = await next();
     answer.say('Let me see.', 'reasoning');
@@ -105,6 +105,8 @@ describe.each(storeKinds)('answers that break off on %s', (kind) => {
       usd: (payload.requestTokens + 60) / 1e6,
     });
     expect(await session.usage()).toMatchObject({ spent: { tokens: payload.requestTokens + 6, usd: usage.usd } });
+    const { rows } = await runtime.usage({ by: 'model' });
+    expect(rows).toMatchObject([{ model: payload.model, own: { tokens: payload.requestTokens + 6, usd: usage.usd } }]);
     const again = await session.send('And?');
     const { request, end } = await next();
     expect(request.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'system', 'user']);

@@ -14,10 +14,14 @@ const isNothing = ({ inputTokens, outputTokens, usd }: Usage): boolean => inputT
 /** The charge that an event records. Returns undefined if the event reports no usage. */
 export const chargeOf = (event: StoredEvent): Charge | undefined => {
   const { session, seq, at, run, actor } = event;
-  const charge = (usage: Usage | undefined, about: Pick<Charge, 'model' | 'member' | 'child'>): Charge | undefined => {
+  const charge = (
+    usage: Usage | undefined,
+    about: Pick<Charge, 'model' | 'member' | 'child'>,
+    by: Actor | undefined = actor,
+  ): Charge | undefined => {
     if (!usage || isNothing(usage)) return undefined;
     const { inputTokens, outputTokens, cachedTokens = 0, usd } = usage;
-    const agent = nameOf(actor, 'agent');
+    const agent = nameOf(by, 'agent');
     return { session, seq, at, run, agent, ...about, inputTokens, outputTokens, cachedTokens, usd };
   };
   switch (event.type) {
@@ -25,6 +29,11 @@ export const chargeOf = (event: StoredEvent): Charge | undefined => {
     case 'model.failed': {
       const { model, usage, requestedBy } = decodePayload(event, event.type);
       return charge(usage, { model, member: nameOf(requestedBy, 'member') });
+    }
+    case 'message.abandoned': {
+      const { usage, usedBy } = decodePayload(event, event.type);
+      const { model, agent, requestedBy } = usedBy ?? {};
+      return charge(usage, { model, member: nameOf(requestedBy, 'member') }, agent);
     }
     case 'child.ended': {
       const { usage, session: child } = decodePayload(event, event.type);

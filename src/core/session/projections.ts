@@ -67,6 +67,7 @@ export const project = (event: StoredEvent): Projection => {
     }
     case 'model.completed':
     case 'model.failed':
+    case 'message.abandoned':
     case 'child.ended': {
       const charge = chargeOf(event);
       return charge ? { paths: [], charge } : nothing;

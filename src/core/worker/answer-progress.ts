@@ -151,6 +151,10 @@ export class AnswerProgress {
     return [...this.#shown.values()].some((text) => redactor.text(text) !== text);
   }
 
+  get #usedBy(): PayloadOf<'message.progressed'>['usedBy'] {
+    return { model: this.#model.name, agent: agentActor(this.#run), requestedBy: this.#run.requestedBy };
+  }
+
   get #usage(): Usage {
     const { requestTokens: inputTokens } = this.#called.payload;
     return this.#priced(inputTokens, Math.ceil(this.#chars / charsPerToken));
@@ -167,7 +171,7 @@ export class AnswerProgress {
     const clean = pieces.map((piece) => ({ ...piece, text: storable(piece.text) }));
     return {
       type: 'message.progressed',
-      payload: { message, pieces: clean, usage: this.#usage },
+      payload: { message, pieces: clean, usage: this.#usage, usedBy: this.#usedBy },
       actor: agentActor(this.#run),
       turn: 'current',
       run: this.#run.run,
@@ -214,6 +218,7 @@ export class AnswerProgress {
       ...brokenContent(addPieces(noPieces(message), { pieces: fromStart(rest), usage })),
       isRest: true,
       usage,
+      usedBy: this.#usedBy,
     };
     return { ...this.#progressed(rest), type: 'message.abandoned', payload };
   }

@@ -16,6 +16,7 @@ export interface PartialAnswer {
   readonly chars: ReadonlyMap<Kind, number>;
   /** The newest estimate. */
   readonly usage?: Usage | undefined;
+  readonly usedBy?: PayloadOf<'message.progressed'>['usedBy'];
 }
 
 /** The maximum length of a broken-off answer. Longer ones stay complete in the log, as pieces. */
@@ -48,8 +49,8 @@ const addPiece = (answer: PartialAnswer, piece: AnswerText): PartialAnswer => {
 /** Adds the pieces of one event. A piece that was stored twice counts once. */
 export const addPieces = (
   answer: PartialAnswer,
-  { pieces, usage }: Pick<PayloadOf<'message.progressed'>, 'pieces' | 'usage'>,
-): PartialAnswer => ({ ...pieces.reduce(addPiece, answer), usage });
+  { pieces, usage, usedBy }: Pick<PayloadOf<'message.progressed'>, 'pieces' | 'usage' | 'usedBy'>,
+): PartialAnswer => ({ ...pieces.reduce(addPiece, answer), usage, usedBy });
 
 /** The content of a broken-off answer, and how much of it is left out. */
 export const brokenContent = ({
@@ -67,8 +68,8 @@ export const abandoned = (
   why: BrokenOff,
   partial: PartialAnswer | undefined,
   common: Pick<EventDraft, 'actor' | 'turn' | 'run'>,
-): EventDraft<'message.abandoned'> => ({
-  type: 'message.abandoned',
-  payload: { message, why, ...(partial && { ...brokenContent(partial), usage: partial.usage }) },
-  ...common,
-});
+): EventDraft<'message.abandoned'> => {
+  const { usage, usedBy } = partial ?? {};
+  const payload = { message, why, ...(partial && brokenContent(partial)), ...(usage && { usage, usedBy }) };
+  return { type: 'message.abandoned', payload, ...common };
+};

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { CallQuery, CallRecord, SessionKey, Store } from '../../../core/ports/store.ts';
 import { newId } from '../../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
-import { called, completed, failed, hashOf, runWriter } from '../records/record-events.ts';
+import { called, completed, failed, hashOf, reported, runWriter } from '../records/record-events.ts';
 import { callsOf, within } from '../records/record-pages.ts';
 import { message } from './new-events.ts';
 import { type append, forkSession, mustAppend, openSession } from './session-log.ts';
@@ -78,6 +78,38 @@ export const describeCallQueries = (setup: ContractSetup) =>
       expect(await sources()).toEqual(all);
       await store.rebuildProjections(key.workspace);
       expect(await sources(within(key, [1, 99]))).toEqual(all);
+    });
+
+    test('[LOOP6, QRY8] a reported call is complete in one event of an outside writer, and ends no other call', async () => {
+      const { store } = setup;
+      const key = await opened(store);
+      await run(store, key, [called('a')]);
+      const writer = { kind: 'outside' } as const;
+      await mustAppend(store, key, [message('do', 'next'), reported('a'), reported('b', 'threw')], {
+        writer,
+        at: 2_000,
+      });
+      const made = { session: key.session, tool: 'bash', turn: 1, at: 2_000, actor: 'system' };
+      const expected = [
+        { ...made, callId: 'b', status: 'threw', seq: 5, endedSeq: 5, inputHash: hashOf('in b') },
+        {
+          ...made,
+          callId: 'a',
+          status: 'ok',
+          seq: 4,
+          endedSeq: 4,
+          inputHash: hashOf('in a'),
+          outputHash: hashOf('out a'),
+        },
+      ];
+      expect((await callsOf(store, key.workspace)).slice(0, 2)).toEqual(expected);
+      expect(await callsOf(store, key.workspace, { status: ['running'] })).toMatchObject([{ callId: 'a', seq: 2 }]);
+      await store.rebuildProjections(key.workspace);
+      expect((await callsOf(store, key.workspace)).slice(0, 2)).toEqual(expected);
+      expect(shortOf(await callsOf(store, key.workspace, within(key, [1, 4])))).toEqual([
+        ['a', 4, 'ok'],
+        ['a', 2, 'running'],
+      ]);
     });
 
     test('[QRY8] call ids may repeat: an end settles the newest open call with its id', async () => {

@@ -80,5 +80,15 @@ export const childEnded = (session: SessionId, usage: PayloadOf<'child.ended'>['
   run,
 });
 
+/** A call that a loop outside Perdure reports with its end. */
+export const reported = (callId: string, outcome: PayloadOf<'call.reported'>['outcome'] = 'ok'): NewEvent =>
+  event('call.reported', {
+    callId,
+    tool: 'bash',
+    inputHash: hashOf(`in ${callId}`),
+    outcome,
+    ...(outcome === 'ok' && { outputHash: hashOf(`out ${callId}`) }),
+  });
+
 /** The writer that may append tool events. */
 export const runWriter = { kind: 'run', epoch: 0 } as const;
