@@ -1,4 +1,5 @@
 import type { Session } from '../../core/runtime/session.ts';
+import type { HappenedCalls } from '../../schema/happened.ts';
 import { parsePlace, placeIn } from '../names/place.ts';
 import type { Context } from '../parse/command.ts';
 import { parseCount, parsePoint } from '../parse/point.ts';
@@ -31,10 +32,13 @@ const command = (usage: string, about: string, run: (call: CommandCall) => Promi
 });
 
 const write = async ({ context, live }: CommandCall, lines: readonly string[]): Promise<void> => {
-  if (lines.length === 0) return;
   live.printer.breakLine();
   await live.printer.settled;
   await context.out.write(linesText(lines));
+};
+
+const noteHappened = ({ context, live }: CommandCall, happened: HappenedCalls): void => {
+  for (const line of happenedLines(notUndone, happened, context.err)) live.printer.note(line);
 };
 
 const showDiff = async (call: CommandCall): Promise<void> => {
@@ -53,7 +57,7 @@ const retryTurn = async (call: CommandCall): Promise<void> => {
   const turn = parseCount('/retry', number, 1);
   if (turn === undefined) throw wrongCall('/retry needs the number of a turn');
   const { run, happened } = await call.session.retry({ turn, again: again !== undefined });
-  await write(call, happenedLines(notUndone, happened, call.context.out));
+  noteHappened(call, happened);
   if (run) call.live.expect(run.id);
 };
 
@@ -74,7 +78,7 @@ export const chatCommands: Readonly<Record<string, ChatCommand>> = {
   diff: command('/diff [FROM TO]', 'what the last turn changed in the state, or between two places', showDiff),
   rewind: command('/rewind N', 'go on from the end of turn N; nothing is erased', async (call) => {
     const { happened } = await call.session.rewind({ to: parsePoint(call.rest) });
-    await write(call, happenedLines(notUndone, happened, call.context.out));
+    noteHappened(call, happened);
   }),
   retry: command('/retry N [again]', 'ask turn N again; `again` if its calls took effect', retryTurn),
   pause: command('/pause', 'stop at the next safe point', ({ session }) => session.pause()),
