@@ -10,6 +10,23 @@ const start = () => {
   return { ...line, eventsOf };
 };
 
+test('[LOOP6, CLI1] calls that are appended with their results are listed, counted and compared on the command line', async () => {
+  const { answered } = start();
+  const { id } = await answered(['open']);
+  const call = { callId: 'c1', tool: 'write' };
+  const lines = [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: [{ type: 'tool-call', ...call, input: { path: 'a.ts' } }] },
+    { role: 'tool', content: [{ type: 'tool-result', ...call, outcome: 'ok', output: 'done' }] },
+  ].map((message) => JSON.stringify(message));
+  const files = JSON.stringify({ c1: { 'a.ts': 'modified' } });
+  await answered(['append', id, '--jsonl', '--files', files], { stdin: `${lines.join('\n')}\n` });
+  const json = (...argv: string[]) => answered(argv);
+  expect((await json('calls', id)).calls).toMatchObject([{ callId: 'c1', tool: 'write', status: 'ok' }]);
+  expect(await json('state', id)).toMatchObject({ filesModified: { 'a.ts': { change: 'modified', tool: 'write' } } });
+  expect((await json('diff', id, 'seq:1', 'turn:1')).filesModified).toMatchObject([{ id: 'a.ts' }]);
+});
+
 test("[CLI1] JSON answers are the library's own objects", async () => {
   const { said, answered, inLibrary, eventsOf } = start();
   const opened = await answered(['open', '--title', 'Fix it']);
