@@ -80,7 +80,7 @@ describe('every command', () => {
       new RegExp(`^SESSION +STATUS +TURNS +MESSAGES +AGE +TITLE\n${id}  active +2 +3 +\\d+ s|now  Fix it\n$`),
     );
     expect(shown).toMatch(
-      new RegExp(`^${id}\nFix it\nactive · turn 2 · 3 messages · 4 events · .*\nmetadata {"ticket":12}`),
+      new RegExp(`^${id}\nFix it\nactive · turn 2 · 3 messages · 4 events · .*\nno agent · .*\nmetadata {"ticket":12}`),
     );
     expect(shown).toContain('assistant\n  Nothing,\n  it seems.\n');
     expect(log.split('\n')).toEqual([
