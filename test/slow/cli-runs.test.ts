@@ -313,12 +313,12 @@ describe('configuration', () => {
 });
 
 describe('send', () => {
-  test('[CLIR2, CLIR18] answers go to stdout and progress to stderr, and the exit code says how the run ended', async () => {
+  test('[CLIR2, CLIR18, PIPE1] the final answer goes to stdout and everything else to stderr, and the exit code says how the run ended', async () => {
     configured();
     const id = await newTester();
     const { code, out, err } = await perdure(['send', id, 'a fact please']);
-    expect({ code, out }).toEqual({ code: 0, out: 'Now fact.\nDone.\n' });
-    expect(err).toMatch(/I call it\.\n→ fact \{\}\n← fact ok, \d+ ms: 1\n/);
+    expect({ code, out }).toEqual({ code: 0, out: 'Done.\n' });
+    expect(err).toMatch(/I call it\.\nNow fact\.\n→ fact \{\}\n← fact ok, \d+ ms: 1\n/);
     const failed = await inOwnProcess(['send', '--new', 'go', '--agent', 'broken']);
     expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('failed MAX_STEPS') });
     const waiting = await perdure(['send', id, 'wipe it']);
