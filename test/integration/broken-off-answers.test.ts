@@ -2,10 +2,12 @@ import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
+import { connect } from '../../src/client/index.ts';
 import { ModelFailure } from '../../src/core/ports/model.ts';
 import { defineAgent, openRuntime, type Runtime, type RuntimeOptions, type Session } from '../../src/index.ts';
 import type { EventType, SessionEvent } from '../../src/schema/event.ts';
 import { type ToldModel, toldModel } from '../support/runs/told-model.ts';
+import { startTestServer } from '../support/servers/http-server.ts';
 import { newStorePlace, storeKinds } from '../support/stores/stores.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
@@ -365,4 +367,19 @@ describe.each(storeKinds)('answers that break off on %s', (kind) => {
       summary: expect.stringContaining('began to answer "It is twelve"'),
     });
   });
+});
+
+test('[CUT3] HTTP and the client report a broken-off answer like the library', async () => {
+  const { model, next } = toldModel();
+  const agent = defineAgent({ name: 'tester', model });
+  const { server, keys, runtime, json } = await startTestServer({}, { agents: [agent] });
+  const session = await runtime.sessions.open({ agent });
+  const run = await session.send('Go');
+  (await next()).say('It is twelve');
+  await run.cancel();
+  const afar = await connect({ url: server.url, key: keys.viewer }).sessions.get(session.id);
+  const expected = await session.transcript();
+  expect(expected[1]).toMatchObject({ brokenOff: 'cancelled' });
+  expect(await afar.transcript()).toEqual(expected);
+  expect((await json(`/v1/sessions/${session.id}/transcript`)).entries).toEqual(expected);
 });

@@ -313,12 +313,12 @@ describe('configuration', () => {
 });
 
 describe('send', () => {
-  test('[CLIR2, CLIR18] answers go to stdout and progress to stderr, and the exit code says how the run ended', async () => {
+  test('[CLIR2, CLIR18, PIPE1] the final answer goes to stdout and everything else to stderr, and the exit code says how the run ended', async () => {
     configured();
     const id = await newTester();
     const { code, out, err } = await perdure(['send', id, 'a fact please']);
-    expect({ code, out }).toEqual({ code: 0, out: 'Now fact.\nDone.\n' });
-    expect(err).toMatch(/I call it\.\n→ fact \{\}\n← fact ok, \d+ ms: 1\n/);
+    expect({ code, out }).toEqual({ code: 0, out: 'Done.\n' });
+    expect(err).toMatch(/I call it\.\nNow fact\.\n→ fact \{\}\n← fact ok, \d+ ms: 1\n/);
     const failed = await inOwnProcess(['send', '--new', 'go', '--agent', 'broken']);
     expect(failed).toMatchObject({ code: 1, err: expect.stringContaining('failed MAX_STEPS') });
     const waiting = await perdure(['send', id, 'wipe it']);
@@ -549,7 +549,7 @@ describe('leaving a run and coming back', () => {
     await sending.closed;
     writeFileSync(join(cwd, 'go'), '');
     const { code, out, err } = await perdure(['attach', id]);
-    expect({ code, out }).toEqual({ code: 0, out: 'Now slow.\nDone.\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'Done.\n' });
     expect(err).toMatch(/> slow one\n.*attempt 2.*← slow ok/s);
   });
 });
@@ -566,7 +566,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     ]);
     expect(await inOwnProcess(['approve', approval])).toMatchObject({ code: 0, out: `${approval} is approved\n` });
     const { code, out, err } = await inOwnProcess(['attach', id]);
-    expect({ code, out }).toEqual({ code: 0, out: 'Now wipe.\nDone.\n' });
+    expect({ code, out }).toEqual({ code: 0, out: 'Done.\n' });
     expect(err).toMatch(/approved by member:local\n→ wipe .*\n← wipe ok.*wiped disk/);
     expect(await said(['approve', approval])).toBe(`${approval} is approved\n`);
     expect(await perdure(['deny', approval, '--comment', 'too late'])).toMatchObject({
@@ -586,7 +586,7 @@ describe('approvals, questions, budgets, handoffs', () => {
     const asked = await perdure(['send', id, 'question time']);
     const [, call = ''] = /perdure answer ses_\w+ (\S+) TEXT/.exec(asked.err) ?? [];
     await said(['answer', id, call, '8080']);
-    expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Now ask.\nDone.\n' });
+    expect(await perdure(['attach', id])).toMatchObject({ code: 0, out: 'Done.\n' });
     const messages = (await logOf(id))
       .filter((event) => event.type === 'message.appended')
       .map(({ payload }) => payload);
@@ -735,7 +735,6 @@ describe('chat', () => {
     expect({ code, out: out.split('\n').filter((line) => !/^ *\//.test(line)) }).toEqual({
       code: 0,
       out: [
-        'Now fact.',
         'Done.',
         expect.stringMatching(/^ses_\w+ from seq/),
         'facts',
@@ -743,9 +742,7 @@ describe('chat', () => {
         '    by tool:fact, turn 1',
         'tools',
         '  + fact: 1 call',
-        'Now wipe.',
         'Done.',
-        'Now fact.',
         'Done.',
         expect.stringMatching(/^ses_\w+ from seq/),
         'facts',
