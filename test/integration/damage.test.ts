@@ -353,6 +353,20 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     expect(await (await client.sessions.get(repaired.fork!.id)).damage()).toBeUndefined();
   });
 
+  test('[DMG16] a quarantined session whose log is whole again continues with all its events', async () => {
+    const session = await damaged('a header');
+    await session.repair();
+    await edit(changes['a header'].sql.replace('at + 1', 'at - 1'), session.id);
+    const mended = await restarted(session.id);
+    expect(await mended.repair()).toEqual({});
+    const fork = await mended.fork();
+    expect(await fork.summary()).toMatchObject({ forkedAt: 8, messages: 6 });
+    expect((await fork.summary()).lost).toBeUndefined();
+    const other = runtime.as({ workspace: 'elsewhere', member: 'ann', role: 'admin' });
+    expect(await other.sessions.import(mended.export())).toEqual({ sessions: [{ session: session.id, added: 8 }] });
+    expect(await fork.verify()).toMatchObject({ ok: true });
+  });
+
   test('[DMG5] a rebuild of the projections keeps the quarantine', async () => {
     const session = await damaged('payload bytes');
     await session.repair();

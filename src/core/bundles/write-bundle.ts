@@ -164,7 +164,11 @@ const targetsOf = async (
       const fork = await bundledFork(scope, key, await pointBefore(scope, key, damage), damage);
       targets.push({ session: fork.parent.session, upTo: fork.parent.seq });
       forks.push(fork);
-    } else targets.push({ session, upTo: Number.POSITIVE_INFINITY });
+    } else {
+      const isQuarantined = (await scope.store.head(key))?.summary.damaged !== undefined;
+      const upTo = isQuarantined ? await pointBefore(scope, key, undefined) : Number.POSITIVE_INFINITY;
+      targets.push({ session, upTo });
+    }
   }
   return { targets, forks };
 };

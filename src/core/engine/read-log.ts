@@ -10,7 +10,7 @@ const pageBytes = 2 * 1024 * 1024;
 const missing = ({ session }: SessionKey, seq: number): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
-    `event ${seq} of ${session} is missing; run \`perdure verify ${session}\` and restore it from an export or a backup`,
+    `event ${seq} of ${session} is missing; run \`perdure verify ${session}\`; \`perdure repair\` continues a session before its damage, unless a backup has the event`,
     { details: { session, seq, reason: 'it is missing' } },
   );
 

@@ -13,17 +13,16 @@ const nothingGood = ({ session }: SessionKey, reason: string): PerdureError =>
 
 /**
  * Where a damaged session continues: at its last good event, or at the earlier point to which it was rewound since it
- * was quarantined.
+ * was quarantined. Without damage, a quarantined log is whole again, and continues where it was quarantined.
  */
 export const pointBefore = async (
   { store, folds }: LogAccess,
   key: SessionKey,
   damage: Damage | undefined,
 ): Promise<number> => {
-  const isQuarantined = (await store.head(key))?.summary.damaged !== undefined;
-  const { live, quarantine } = isQuarantined ? await folds.head(key) : { live: undefined, quarantine: undefined };
-  const good = Math.min(damage?.good ?? Number.POSITIVE_INFINITY, (quarantine?.seq ?? Number.POSITIVE_INFINITY) - 1);
-  const point = live ? liveAtOrBefore(live, good) : good;
+  const quarantinedAt = (await store.head(key))?.summary.damaged?.at;
+  if (!damage) return (quarantinedAt ?? 1) - 1;
+  const point = quarantinedAt ? liveAtOrBefore((await folds.head(key)).live, damage.good) : damage.good;
   if (point > 0) return point;
-  throw nothingGood(key, damage?.reason ?? quarantine?.reason ?? 'it cannot be read');
+  throw nothingGood(key, damage.reason);
 };

@@ -25,11 +25,16 @@ const repairSession = async (context: Context, named: string, isDry: boolean): P
     async () => (isDry ? { damage: await session.damage(), fork: undefined } : session.repair()),
   );
   const summary = await fork?.summary();
+  const isMended = !damage && (await session.summary()).damaged !== undefined;
   await context.answer({ damage, fork: summary }, () => {
     if (!damage) return `${session.id} is not damaged: its log is whole`;
     const lines = damageLines(damage, context.out);
     return summary ? [...lines, `continued from event ${summary.forkedAt} as ${summary.id}`] : lines;
   });
+  if (isMended)
+    await context.note(
+      `it stays quarantined, although its log is whole again: \`${context.commandText('fork', session.id)}\` continues all of it`,
+    );
   if (summary?.status === 'paused')
     await context.note(
       `the fork starts in the middle of a turn, so it is paused: \`${context.commandText('resume', summary.id)}\` lets it go on`,

@@ -51,7 +51,7 @@ export const eventDamaged = (
 ): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
-    `event ${event.seq} of ${event.session} cannot be read: ${reason}; run \`perdure verify ${event.session}\` and restore it from an export or a backup`,
+    `event ${event.seq} of ${event.session} cannot be read: ${reason}; run \`perdure verify ${event.session}\`; \`perdure repair\` continues a session before its damage, unless a backup has the event`,
     { details: { session: event.session, seq: event.seq, reason }, cause },
   );
 
