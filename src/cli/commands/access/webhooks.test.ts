@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { callCli } from '../../../../test/support/cli/call-cli.ts';
 import { startReceiver } from '../../../../test/support/servers/webhook-receiver.ts';
 import { openRuntime } from '../../../runtime.ts';
+import { webhookEvents } from '../../../schema/webhook.ts';
 import { newMemoryDatabase } from '../../../testing/memory-database.ts';
 import { openMemoryStore } from '../../../testing/memory-store.ts';
 
@@ -29,7 +30,7 @@ test('[CLIM3] webhooks can be added, tested, listed with their deliveries and re
   expect(added.out).toMatch(/^whsec_\S+\n$/);
   const [id] = /whk_\w+/.exec(added.err)!;
   const other = await json('webhooks', 'add', receiver.url);
-  expect(other.webhook.events).toEqual(['run.ended', 'approval.requested', 'session.changed']);
+  expect(other.webhook.events).toEqual(webhookEvents);
   expect((await json('webhooks', 'ls')).webhooks).toEqual([
     { id, url: receiver.url, events: ['run.ended'], createdAt: expect.any(Number) },
     other.webhook,
