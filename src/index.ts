@@ -42,7 +42,15 @@ export type { UsageQuery } from './core/runs/workspace-usage.ts';
 export type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
 export type { Repair, Session, SessionOf } from './core/runtime/session.ts';
 export type { ListOptions, SessionPage, Sessions } from './core/runtime/sessions.ts';
-export { type Agent, type AgentDefinition, defineAgent, type OutputOf, type OwnOf } from './core/session/agent.ts';
+export {
+  type Agent,
+  type AgentDefinition,
+  defineAgent,
+  type ModelChoice,
+  type ModelFailurePolicy,
+  type OutputOf,
+  type OwnOf,
+} from './core/session/agent.ts';
 export type { Summarize } from './core/session/context/compaction.ts';
 export type { Context } from './core/session/context/context.ts';
 export type { Artifact } from './core/session/files-fold.ts';
