@@ -91,6 +91,7 @@ export class Narrator {
       silent((text) => {
         answer += text;
       }),
+      this.#terminal,
     );
     return { name, value: answer.trim() };
   }
@@ -107,11 +108,12 @@ export class Narrator {
     return answer.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as T]));
   }
 
-  async #run(words: readonly Word[], terminal: Terminal): Promise<void> {
+  /** `notes` shows what the command writes to stderr. */
+  async #run(words: readonly Word[], terminal: Terminal, notes = terminal): Promise<void> {
     const code = await this.#context.call(words.map(meant), {
       ...this.#surroundings,
       out: terminal,
-      err: { ...terminal, isTerminal: terminal.isTerminal && this.#context.out.isTerminal },
+      err: { ...notes, isTerminal: notes.isTerminal && this.#context.out.isTerminal },
     });
     if (code !== 0) this.claims.check(`\`perdure ${words.map(shown).join(' ')}\` ends with 0, not ${code}`, false);
   }
