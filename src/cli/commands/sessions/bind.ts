@@ -11,7 +11,7 @@ export const bind = defineCommand({
     'AGENT is a name, which means its newest version, or NAME@VERSION. `perdure agents` lists them.',
     'A session that has an agent can only change to another version of it. If the state schema of that version differs, its `migrate` changes the state.',
   ],
-  examples: ['perdure bind ses_… demo', 'perdure bind ses_… coder@2'],
+  examples: ['perdure bind ses_… demo', 'perdure bind ses_… demo@1'],
   json: SummaryView,
   run: async (context, { args: [named, wanted] }) => {
     const agent = chooseAgent(await context.config(), wanted);
