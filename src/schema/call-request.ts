@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json, Text } from './json.ts';
-import { Effects, ToolCallId } from './message.ts';
+import { Effects, RepeatPolicy, ToolCallId } from './message.ts';
 import { ChangedPaths } from './reported-files.ts';
 
 /** Proves that a loop still holds the session: the epoch of its claim, and a part of the hash of the claim. */
@@ -15,6 +15,8 @@ export const CallBeginning = z.strictObject({
   /** The id that the model gave the call. By default a new one. */
   callId: ToolCallId.optional(),
   effects: Effects.optional(),
+  /** For the effects `once`: `allow` lets the call repeat an earlier one outside the live lineage. */
+  repeat: RepeatPolicy.optional(),
   /** The token of an earlier call of this loop. Without it, the call claims the session. */
   token: FenceToken.optional(),
 });

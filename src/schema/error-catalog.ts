@@ -79,7 +79,7 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
   CALL_REPEATED: {
     cause:
       'A tracked `once` call has the tool and input of an earlier call outside the live history of the session, which took effect or may have.',
-    remedy: "Ask a person whether it may run a second time. If so, track the tool with `repeat: 'allow'`.",
+    remedy: "Ask a person whether it may run a second time. If so, declare `repeat: 'allow'` for the tool.",
     details: '`earlier` names the call: session, event, time and outcome.',
   },
   AGENT_INVALID: {

@@ -34,6 +34,10 @@ export const effectKinds = ['none', 'idempotent', 'once'] as const;
 export const Effects = z.enum(effectKinds);
 export type Effects = z.infer<typeof Effects>;
 
+export const repeatPolicies = ['ask', 'deny', 'allow'] as const;
+export const RepeatPolicy = z.enum(repeatPolicies);
+export type RepeatPolicy = z.infer<typeof RepeatPolicy>;
+
 const TextPart = z.strictObject({ type: z.literal('text'), text: Text, provider }).meta({ id: 'TextPart' });
 const ReasoningPart = z
   .strictObject({ type: z.literal('reasoning'), text: Text, provider })

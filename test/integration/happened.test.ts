@@ -460,7 +460,7 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
     const { session } = await start({ effects: 'idempotent' });
     await session.append({ role: 'user', content: 'go' });
     // A tracked tool without declaration leaves no effects in the log, as release 0.1.0 did.
-    const tools = session.track({ look: async () => 1, refund: async () => 2, unknown: async () => 3 });
+    const tools = await session.track({ look: async () => 1, refund: async () => 2, unknown: async () => 3 });
     for (const call of Object.values(tools)) await call();
     const { happened } = await session.rewind({ to: { turn: 0 } });
     expect(happened.calls.map(({ tool, effects }) => [tool, effects])).toEqual([

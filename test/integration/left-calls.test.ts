@@ -89,6 +89,7 @@ describe.each(storeKinds)('calls that a tracker left in flight, on %s', (kind) =
     expect(refund).not.toHaveBeenCalled();
     expect(await statuses(session)).toEqual([['c1', 'ok']]);
     expect(await session.recall('call:c1')).toMatchObject({ output: 'found A1' });
+    expect(await session.toolCalls()).toMatchObject([{ source: 'reconcile' }]);
   });
 
   test('[LOOP4] a once call that reconcile knows did not run is run', async () => {

@@ -109,4 +109,38 @@ describe.each(storeKinds)('calls that a loop begins and ends by HTTP, on %s', (k
     await session.endCall(callId, { token, output: 'refunded' });
     expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
   });
+
+  test('[HAP12] a begun `once` call that would repeat another is refused before it runs, unless repeat allows it', async () => {
+    const { session, ask, path } = await begin();
+    const { callId, token } = await session.beginCall(refund, { idempotencyKey: 'first' });
+    await session.endCall(callId, { token, output: 'refunded' });
+    await session.retry({ turn: 1, again: true });
+    const types = await typesIn(session);
+    for (const repeat of [undefined, 'ask', 'deny'] as const) {
+      expect(await failureOf(session.beginCall({ ...refund, repeat }))).toMatchObject({
+        code: 'CALL_REPEATED',
+        details: { tool: 'refund', earlier: { session: session.id, callId, outcome: 'ok' } },
+      });
+    }
+    const answer = await ask(`${path}/tool-calls`, { method: 'POST', body: refund });
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([409, 'CALL_REPEATED']);
+    expect(await typesIn(session)).toEqual(types);
+    // The first request is only repeated here, so it gets its answer.
+    expect(await session.beginCall(refund, { idempotencyKey: 'first' })).toMatchObject({ callId });
+    const other = await session.beginCall({ ...refund, input: { order: 'B' } });
+    expect(await failureOf(session.beginCall({ ...refund, token: other.token }))).toMatchObject({
+      code: 'CALL_REPEATED',
+    });
+    const again = await session.beginCall({ ...refund, repeat: 'allow', token: other.token });
+    await session.endCall(again.callId, { token: again.token, output: 'refunded' });
+  });
+
+  test('[LOOP8] a session that a person holds begins no call of another member', async () => {
+    const { session, address } = await begin();
+    const runtime = await openRuntime({ store: address });
+    onTestFinished(() => runtime.close());
+    await (await runtime.sessions.get(session.id)).handoff({ to: { role: 'admin' } });
+    expect(await failureOf(session.beginCall(refund))).toMatchObject({ code: 'SESSION_HELD' });
+    expect(await session.toolCalls()).toEqual([]);
+  });
 });

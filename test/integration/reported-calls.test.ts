@@ -71,6 +71,28 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
     expect((await session.state()).toolsUsed.write).toEqual({ calls: 2, ok: 2, failed: 0 });
   });
 
+  test('[LOOP6, HAP16] inputs and results of reported calls are in their records and in what already happened', async () => {
+    const session = await begin();
+    await session.append([called('c1', 'write', { path: 'first.ts' }), answered('c1')]);
+    const asked = called('c1', 'write', { path: 'b.ts' });
+    await session.append([asked, called('c2', 'test', {})]);
+    await session.append(Array.from({ length: 40 }, (_, n): MessageInput => ({ role: 'assistant', content: `${n}` })));
+    await session.append([answered('c1', 'written'), answered('c2', 'broken', 'test')]);
+    const calls = await session.toolCalls({ input: true });
+    expect(calls.map(({ input, output, error }) => ({ input, output, error }))).toEqual([
+      { input: {}, error: { name: 'Error', message: 'broken' } },
+      { input: { path: 'b.ts' }, output: 'written' },
+      { input: { path: 'first.ts' }, output: 'done' },
+    ]);
+    const { happened } = await session.rewind({ to: { turn: 0 } });
+    expect(happened.calls.map(({ tool, input }) => [tool, input])).toEqual([
+      ['write', '{"path":"first.ts"}'],
+      ['write', '{"path":"b.ts"}'],
+      ['test', '{}'],
+    ]);
+    expect((await session.context()).system).toContain('{"path":"b.ts"}');
+  });
+
   test('[LOOP6] an append with the same idempotency key reports its calls once', async () => {
     const session = await begin();
     const messages = [called('c1'), answered('c1')];

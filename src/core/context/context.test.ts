@@ -82,7 +82,7 @@ const perform = async (loop: Loop, each: Step): Promise<void> => {
     case 'retry': {
       const { turn } = await session.summary();
       if (turn === 0) return;
-      await session.retry({ turn });
+      await session.retry({ turn, again: true });
       loop.open = [];
       return;
     }

@@ -11,6 +11,7 @@ import type { SessionFold } from '../session/fold.ts';
 import { joinHappened, newlyHappened, noneHappened } from '../session/happened.ts';
 import { isLive, type LiveRange } from '../session/live-lineage.ts';
 import { partingOf, type Reach, reachOf } from './lineage-reach.ts';
+import { readReportedCall } from './reported-call.ts';
 import { type AgentAccess, keyOf, type LogAccess, type WriteAccess } from './scope.ts';
 
 export type HappenedAccess = LogAccess & AgentAccess & Pick<WriteAccess, 'secrets'>;
@@ -67,9 +68,10 @@ interface Source {
 
 /** Reads the event that began a call, and the child session that works for it. An unreadable input stays unknown. */
 const readCall = async (
-  { store, workspace }: LogAccess,
+  scope: LogAccess,
   call: CallRecord,
 ): Promise<{ readonly input?: Json | undefined; readonly child?: SessionKey['session'] | undefined }> => {
+  const { store, workspace } = scope;
   const { session, seq, callId } = call;
   try {
     const stored = await store.read(
@@ -79,6 +81,7 @@ const readCall = async (
     const events = stored.map((each) => decodeEvent(workspace, each));
     const called = events.find((event) => event.type === 'tool.called' && event.payload.callId === callId);
     const opened = events.find((event) => event.type === 'child.opened' && event.payload.callId === callId);
+    if (events[0]?.type === 'call.reported') return { input: (await readReportedCall(scope, call)).input?.value };
     return {
       input: called?.type === 'tool.called' ? called.payload.input : undefined,
       child: opened?.type === 'child.opened' ? opened.payload.session : undefined,

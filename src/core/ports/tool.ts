@@ -1,7 +1,7 @@
 import type { RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import type { MemberRole } from '../../schema/member.ts';
-import type { Effects as LoggedEffects } from '../../schema/message.ts';
+import type { RepeatPolicy as DeclaredPolicy, Effects as LoggedEffects } from '../../schema/message.ts';
 import type { State } from '../../schema/state.ts';
 import type { JsonSchema } from './json-schema.ts';
 
@@ -15,8 +15,7 @@ export type Effects = LoggedEffects;
  * What happens to a `once` call that repeats an earlier one outside the session's live lineage: a person is asked, the
  * call is refused, or it runs.
  */
-export const repeatPolicies = ['ask', 'deny', 'allow'] as const;
-export type RepeatPolicy = (typeof repeatPolicies)[number];
+export type RepeatPolicy = DeclaredPolicy;
 
 export interface ToolContext {
   /** The tenant that the session belongs to. */

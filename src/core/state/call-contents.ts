@@ -1,5 +1,6 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
+import { readReportedCall } from '../engine/reported-call.ts';
 import { keyOf, type LogAccess } from '../engine/scope.ts';
 import type { CallRecord } from '../ports/store.ts';
 import { clip } from '../session/context/clip.ts';
@@ -46,15 +47,46 @@ const eventAt = async (scope: LogAccess, { session }: CallRecord, seq: number): 
   }
 };
 
+interface Found<Value> {
+  readonly value: Value;
+  /** The event that has it. */
+  readonly seq: number;
+}
+
+interface Contents {
+  readonly input?: Found<Json> | undefined;
+  readonly output?: Found<Json> | undefined;
+  readonly error?: Found<{ readonly name: string; readonly message: string }> | undefined;
+}
+
 const detailsOf = async (scope: LogAccess, call: CallRecord): Promise<CallDetails> => {
   const [called, ended] = await Promise.all([
     eventAt(scope, call, call.seq),
     call.endedSeq === undefined ? undefined : eventAt(scope, call, call.endedSeq),
   ]);
-  const input = called?.type === 'tool.called' ? bounded(called.payload.input, call.seq) : undefined;
-  const output = ended?.type === 'tool.completed' ? bounded(ended.payload.output, ended.seq) : undefined;
-  const failure = ended?.type === 'tool.failed' ? ended.payload.error : undefined;
-  const message = failure && bounded(failure.message, ended!.seq);
+  if (called?.type === 'call.reported') return boundedDetails(call, await reportedContents(scope, call));
+  return boundedDetails(call, {
+    input: called?.type === 'tool.called' ? { value: called.payload.input, seq: call.seq } : undefined,
+    output: ended?.type === 'tool.completed' ? { value: ended.payload.output, seq: ended.seq } : undefined,
+    error: ended?.type === 'tool.failed' ? { value: ended.payload.error, seq: ended.seq } : undefined,
+  });
+};
+
+/** Reads the contents of a call that has no events of its own from the messages that reported it. */
+const reportedContents = async (scope: LogAccess, call: CallRecord): Promise<Contents> => {
+  const { input, result } = await readReportedCall(scope, call);
+  if (!result) return { input };
+  const { outcome, output, seq } = result;
+  if (outcome === 'ok') return { input, output: { value: output, seq } };
+  const message = typeof output === 'string' ? output : JSON.stringify(output);
+  return { input, error: { value: { name: 'Error', message }, seq } };
+};
+
+const boundedDetails = (call: CallRecord, contents: Contents): CallDetails => {
+  const input = contents.input && bounded(contents.input.value, contents.input.seq);
+  const output = contents.output && bounded(contents.output.value, contents.output.seq);
+  const failure = contents.error?.value;
+  const message = contents.error && bounded(contents.error.value.message, contents.error.seq);
   const clipped = (['input', 'output', 'error'] as const).filter((name) => {
     return { input, output, error: message }[name]?.isClipped;
   });

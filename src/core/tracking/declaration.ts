@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
-import { effectKinds } from '../../schema/message.ts';
-import { type Reconciled, repeatPolicies } from '../ports/tool.ts';
+import { effectKinds, repeatPolicies } from '../../schema/message.ts';
+import type { Reconciled } from '../ports/tool.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
 
 /** Declares what a tracked tool changes, and what to do with a call that was in flight when its process died. */

@@ -4,6 +4,7 @@ import { earlierCallText, findRepeat } from '../engine/repeated-call.ts';
 import type { LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
+import type { SessionFold } from '../session/fold.ts';
 
 /**
  * Throws before a declared `once` tool would repeat an earlier call outside the session's live lineage. A loop outside
@@ -12,16 +13,17 @@ import type { ToolDeclaration } from '../session/events/call-events.ts';
 export const refuseRepeat = async (
   scope: LogAccess,
   key: SessionKey,
-  { effects, repeat = 'ask' }: Pick<ToolDeclaration, 'effects' | 'repeat'>,
+  fold: SessionFold,
+  { effects, repeat = 'ask' }: { readonly [Name in 'effects' | 'repeat']?: ToolDeclaration[Name] | undefined },
   call: { readonly tool: string; readonly input: Json },
 ): Promise<void> => {
   if (effects !== 'once' || repeat === 'allow') return;
-  const earlier = await findRepeat(scope, key, await scope.folds.recent(key), call);
+  const earlier = await findRepeat(scope, key, fold, call);
   if (!earlier) return;
   const advice =
     repeat === 'deny'
       ? `${call.tool} must not run twice with the same input`
-      : `ask a person, and if it may run a second time, track ${call.tool} with \`repeat: 'allow'\``;
+      : `ask a person, and if it may run a second time, declare \`repeat: 'allow'\` for ${call.tool}`;
   throw new PerdureError('CALL_REPEATED', `${call.tool} was not run: ${earlierCallText(earlier)}; ${advice}`, {
     details: { tool: call.tool, earlier },
   });

@@ -11,10 +11,12 @@ import { type Call, endCommit, endFact, type ToolDeclaration } from '../session/
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { refuseUnlessHolder } from '../session/holder.ts';
 import { type CallEnd, failedEnd, toldEnd } from '../session/runs/call-end.ts';
 import { endLeftCall } from '../session/runs/settle-calls.ts';
 import { claimOf } from '../session/tracking-fold.ts';
 import { leftCalls } from './journal.ts';
+import { refuseRepeat } from './refuse-repeat.ts';
 import type { TrackingScope } from './settle-left.ts';
 
 interface Fence {
@@ -46,7 +48,7 @@ export const beginCall = async (
   beginning: CallBeginning,
   { idempotencyKey }: WithKey,
 ): Promise<BegunCall> => {
-  const { tool, callId: given = newId('call'), effects, token } = beginning;
+  const { tool, callId: given = newId('call'), effects, repeat, token } = beginning;
   const { actor, clock } = scope;
   const input = asJson(beginning.input, await scope.secrets.redactor());
   const fence = token === undefined ? undefined : fenceOf(token);
@@ -63,9 +65,11 @@ export const beginCall = async (
   };
   const { events } = await writeDecision(scope, key, {
     read: () => readHead(scope, key),
-    decide: (state, { isLast }) => {
+    decide: async (state, { isLast }) => {
+      if (fence) refuseOtherClaim(key, state, fence);
+      else refuseUnlessHolder(state, scope.caller, 'call tools');
+      await refuseRepeat(scope, key, state, { effects, repeat }, { tool, input });
       if (!fence) return claiming(state, isLast);
-      refuseOtherClaim(key, state, fence);
       const drafts = [calledOn(state, Object.hasOwn(state.runningCalls, given))];
       return { drafts, command: 'append', fact: true };
     },

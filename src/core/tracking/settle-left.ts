@@ -72,7 +72,7 @@ const settleOne = async (
   if (effects !== 'once') return again('the process that ran it is gone');
   const found = await reconciled(declaration, call);
   if (found.outcome === 'not-run') return again('it had not taken effect');
-  if (found.outcome === 'ok') return end({ outcome: 'ok', output: found.output });
+  if (found.outcome === 'ok') return end({ outcome: 'ok', output: found.output, source: 'reconcile' });
   const said = found.message ? `${unknownOutcome(effects)} ${found.message}` : unknownOutcome(effects);
   return end(failedEnd('interrupted', 'Interrupted', said));
 };

@@ -37,7 +37,7 @@ export const callTracking = (scope: TrackingScope, key: SessionKey): TrackCalls 
       const declaration = declarationOf(declarations, tool);
       const { effects, reconcile } = declaration;
       const input = asJson(request.input, await scope.secrets.redactor());
-      await refuseRepeat(scope, key, declaration, { tool, input });
+      await refuseRepeat(scope, key, await scope.folds.recent(key), declaration, { tool, input });
       let callId = given;
       await journal.begin(({ inputKey, runningCalls }) => {
         callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;
