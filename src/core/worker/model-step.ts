@@ -30,8 +30,12 @@ export const defaultOutputTokens = 16_384;
 const compactAt = 0.8;
 const keptTurns = 4;
 
-/** The longest answer that the agent wants. Always limited, so that the reserved budget covers it. */
-const wantedOutput = ({ agent: { settings } }: RunContext): number => settings.maxOutputTokens ?? defaultOutputTokens;
+/**
+ * The longest answer that the agent wants. Always limited, so that the reserved budget covers it. At most half of the
+ * model's window, because providers reject a request for more output than the window leaves.
+ */
+const wantedOutput = ({ agent: { settings } }: RunContext, { contextTokens }: Model): number =>
+  Math.max(1, Math.min(settings.maxOutputTokens ?? defaultOutputTokens, Math.floor(contextTokens / 2)));
 
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
@@ -65,7 +69,7 @@ const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number):
 /** Returns the context, after compacting older turns that are too long or no longer fit. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold, schemas: number): Promise<Context> => {
   const correction = fold.calibration?.model === model.name ? fold.run!.windowCorrection : 1;
-  const room = Math.floor((model.contextTokens - wantedOutput(run)) / correction) - schemas;
+  const room = Math.floor((model.contextTokens - wantedOutput(run, model)) / correction) - schemas;
   const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run), model: model.name };
   const whole = await run.conversation.context(fold, request);
   const isLong = whole.tokens > room * compactAt && whole.turns > keptTurns;
@@ -156,7 +160,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     model: model.name,
     price: model.price,
     requestTokens: Math.ceil(estimatedTokens * correctionFor(fold.calibration, model.name)),
-    outputTokens: wantedOutput(run),
+    outputTokens: wantedOutput(run, model),
   };
   const fit = fitBudget(fold, planned, scope.clock.now());
   if ('problem' in fit) return waitForBudget(run, planned);
