@@ -77,6 +77,14 @@ test('[COST9] an agent that wants short answers needs no room for 256 tokens', a
   expect(outputOf(requests)).toEqual([20]);
 });
 
+test('[COST14] a model with a small window is asked for half of it at most, and older turns are kept', async () => {
+  const { model, requests } = modelOf();
+  const setup = await start({ model: { ...model, contextTokens: 8000 } });
+  for (let turn = 1; turn <= 6; turn++) await (await setup.session.send('Go')).result();
+  expect(new Set(outputOf(requests))).toEqual(new Set([4000]));
+  expect(await setup.types()).not.toContain('context.compacted');
+});
+
 test('[COST10] a run without room for the shortest answer says every number and the option that changes it', async () => {
   const { model } = modelOf();
   const setup = await start({ model });

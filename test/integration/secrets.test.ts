@@ -282,6 +282,8 @@ describe.each(storeKinds)('secrets on %s', (kind) => {
         'files.snapshotted',
         'budget.set',
         'context.compacted',
+        'calls.happened',
+        'run.waiting',
         'run.ended',
       ]),
     );

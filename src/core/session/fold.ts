@@ -26,7 +26,7 @@ import { foldTracking, noTracking, type TrackingFold } from './tracking-fold.ts'
  * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
  * ignored and rebuilt.
  */
-export const foldVersion = 17;
+export const foldVersion = 18;
 
 /**
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the

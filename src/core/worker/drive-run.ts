@@ -90,10 +90,11 @@ const finish = async (run: RunContext, { repairs }: ActiveRun): Promise<RunEnd |
 const drive = async (run: RunContext): Promise<RunEnd | undefined> => {
   for (;;) {
     run.signal.throwIfAborted();
-    if (run.isEnding()) return undefined;
     const fold = await run.writer.fold();
     // The agent handed the session to a person. The run goes on when the session is handed back.
     if (!fold.run || fold.run.waitingFor === 'human') return undefined;
+    if (fold.run.failure) return end(run, { status: 'failed', error: fold.run.failure });
+    if (run.isEnding()) return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {
       const message = `the run took ${fold.run.steps} steps, which is the agent's limit: send another input to continue, or raise policies.maxSteps of the agent`;
       return end(run, { status: 'failed', error: { code: 'MAX_STEPS', message } });
@@ -131,7 +132,6 @@ const drive = async (run: RunContext): Promise<RunEnd | undefined> => {
       case 'ask': {
         const asked = await askModels(run);
         if (asked.ended === 'waits') return undefined;
-        if (asked.ended === 'failed') return end(run, { status: 'failed', error: asked.error });
       }
     }
   }

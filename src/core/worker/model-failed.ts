@@ -1,8 +1,5 @@
 import { backoffMs } from '../../concurrency/backoff.ts';
-import type { ErrorCode } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
-import type { ModelFailureKind } from '../../schema/run.ts';
-import type { RunFailure, RunFailureCode } from '../../schema/run-failure-catalog.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { ModelFailure } from '../ports/model.ts';
 import { shorten } from '../session/context/clip.ts';
@@ -11,11 +8,10 @@ import { planAfterFailure } from '../session/runs/model-trials.ts';
 import { abandoned } from '../session/runs/partial-answer.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 
-/** The outcome of a request to a model, from the run's point of view. */
-export type Asked =
-  | { readonly ended: 'goes-on' }
-  | { readonly ended: 'waits' }
-  | { readonly ended: 'failed'; readonly error: RunFailure };
+/** Whether the run waits after a request to a model. The log says whether it fails. */
+export interface Asked {
+  readonly ended: 'goes-on' | 'waits';
+}
 
 const maxBackoffMs = 60_000;
 /** The minimum length of a wait that is recorded. During such a wait the worker releases the session. */
@@ -23,17 +19,6 @@ const longWaitMs = 5000;
 const maxReasonChars = 500;
 /** A provider that requests a longer delay has made a mistake. */
 const maxRetryAfterMs = 365 * 24 * 3_600_000;
-
-const failureCodes: Readonly<Record<ModelFailureKind, RunFailureCode | ErrorCode>> = {
-  overflow: 'MODEL_OVERFLOW',
-  'rate-limit': 'MODEL_RATE_LIMIT',
-  unavailable: 'MODEL_UNAVAILABLE',
-  timeout: 'MODEL_TIMEOUT',
-  'broken-stream': 'MODEL_BROKEN_STREAM',
-  refused: 'MODEL_REFUSED',
-  unusable: 'MODEL_REFUSED',
-  unconfigured: 'HOSTED_MODEL_UNAVAILABLE',
-};
 
 export const failureOf = (error: unknown): ModelFailure => {
   if (error instanceof ModelFailure) return error;
@@ -98,7 +83,6 @@ export const modelFailed = async (
     : [];
   await writer.record(failed, ...broken, ...(isLong ? [waiting] : []));
   if (isLong) return { ended: 'waits' };
-  if (plan.do === 'fail') return { ended: 'failed', error: { code: failureCodes[kind], message: failure.message } };
   if (plan.do === 'wait') await scope.clock.sleep(plan.ms, { signal: run.signal });
   run.signal.throwIfAborted();
   return { ended: 'goes-on' };

@@ -4,10 +4,9 @@ import { isPerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
 import { AssistantPart } from '../../schema/message.ts';
-import type { RunFailure } from '../../schema/run-failure-catalog.ts';
 import { compactSession } from '../context/compact.ts';
 import { ShownText } from '../engine/previews.ts';
-import type { Finish, Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/model.ts';
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/model.ts';
 import type { Context } from '../session/context/context.ts';
 import { schemaTokens } from '../session/context/schema-tokens.ts';
 import { asJson } from '../session/events/as-json.ts';
@@ -16,6 +15,7 @@ import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
 import { redactAs } from '../session/redaction/redact-draft.ts';
 import { fitBudget, type PlannedRequest } from '../session/runs/budget.ts';
+import { failureOfAnswer } from '../session/runs/final-failure.ts';
 import { correctionFor } from '../session/runs/token-calibration.ts';
 import { AnswerProgress } from './answer-progress.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
@@ -30,8 +30,12 @@ export const defaultOutputTokens = 16_384;
 const compactAt = 0.8;
 const keptTurns = 4;
 
-/** The longest answer that the agent wants. Always limited, so that the reserved budget covers it. */
-const wantedOutput = ({ agent: { settings } }: RunContext): number => settings.maxOutputTokens ?? defaultOutputTokens;
+/**
+ * The longest answer that the agent wants. Always limited, so that the reserved budget covers it. At most half of the
+ * model's window, because providers reject a request for more output than the window leaves.
+ */
+const wantedOutput = ({ agent: { settings } }: RunContext, { contextTokens }: Model): number =>
+  Math.max(1, Math.min(settings.maxOutputTokens ?? defaultOutputTokens, Math.floor(contextTokens / 2)));
 
 const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
   [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
@@ -65,7 +69,7 @@ const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number):
 /** Returns the context, after compacting older turns that are too long or no longer fit. */
 const contextFor = async (run: RunContext, model: Model, fold: SessionFold, schemas: number): Promise<Context> => {
   const correction = fold.calibration?.model === model.name ? fold.run!.windowCorrection : 1;
-  const room = Math.floor((model.contextTokens - wantedOutput(run)) / correction) - schemas;
+  const room = Math.floor((model.contextTokens - wantedOutput(run, model)) / correction) - schemas;
   const request = { maxTokens: Math.max(room, 1000), instructions: instructionsFor(run), model: model.name };
   const whole = await run.conversation.context(fold, request);
   const isLong = whole.tokens > room * compactAt && whole.turns > keptTurns;
@@ -156,7 +160,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     model: model.name,
     price: model.price,
     requestTokens: Math.ceil(estimatedTokens * correctionFor(fold.calibration, model.name)),
-    outputTokens: wantedOutput(run),
+    outputTokens: wantedOutput(run, model),
   };
   const fit = fitBudget(fold, planned, scope.clock.now());
   if ('problem' in fit) return waitForBudget(run, planned);
@@ -200,46 +204,16 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
   const answer = { ...given, parts };
   const drafts = answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt));
-  return keepAnswer(run, drafts, answer, call.payload.budgetedOutputTokens);
+  return keepAnswer(run, drafts, answer);
 };
 
-/**
- * Appends the answer together with the calls that may begin immediately. `budgetLeft` is the maximum length of the
- * answer, if the budget left less than the agent wants.
- */
-const keepAnswer = async (
-  run: RunContext,
-  drafts: readonly EventDraft[],
-  answer: ModelAnswer,
-  budgetLeft: number | undefined,
-): Promise<Asked> => {
-  const ended = finished(answer, budgetLeft);
+/** Appends the answer together with the calls that may begin immediately. No call of a cut-off answer begins. */
+const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
   const fold = await run.writer.fold();
-  const calls = ended.ended === 'goes-on' ? await callsAtOnce(run, fold, callsOf(answer)) : [];
+  const isWhole = failureOfAnswer(answer.finish, undefined) === undefined;
+  const calls = isWhole ? await callsAtOnce(run, fold, callsOf(answer)) : [];
   await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
   run.scope.previews.over(run.writer.key);
   await Promise.all(calls.map((each) => executeCall(run, fold, each, 1)));
-  return ended;
-};
-
-const cutOff: Readonly<Partial<Record<Finish, RunFailure>>> = {
-  length: {
-    code: 'MODEL_LENGTH',
-    message:
-      'the answer was cut off at the limit of output tokens: raise settings.maxOutputTokens of the agent, or ask for less at once',
-  },
-  'content-filter': {
-    code: 'MODEL_CONTENT_FILTER',
-    message: "the provider's filter stopped the answer: rephrase the input, or use another model",
-  },
-};
-
-const cutByBudget = (outputTokens: number): RunFailure => ({
-  code: 'MODEL_LENGTH',
-  message: `the answer was cut off at ${outputTokens} output tokens, which is all that the session's budget left: raise it with session.limit or \`perdure limit SESSION\`, then retry the turn`,
-});
-
-const finished = ({ finish }: ModelAnswer, budgetLeft: number | undefined): Asked => {
-  const error = finish === 'length' && budgetLeft !== undefined ? cutByBudget(budgetLeft) : cutOff[finish];
-  return error ? { ended: 'failed', error } : { ended: 'goes-on' };
+  return { ended: 'goes-on' };
 };

@@ -11,7 +11,9 @@ import {
 import type { Json } from '../../../schema/json.ts';
 import type { Requester } from '../../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../../schema/run.ts';
+import type { RunFailure } from '../../../schema/run-failure-catalog.ts';
 import { stopClock, stopClockAt, stopClockOfDead, withSignOfLife } from './active-time.ts';
+import { failureAfter, failureOfAnswer } from './final-failure.ts';
 import { afterAnswer, afterFailure, isCompacted, type ModelTrials, noTrials } from './model-trials.ts';
 import { type Calibration, calibrate, windowCorrection } from './token-calibration.ts';
 
@@ -33,6 +35,8 @@ export interface AskedModel {
   readonly estimated?: number | undefined;
   /** The seq of `model.called`. */
   readonly seq: number;
+  /** The maximum length of the answer, if the budget left less than the agent wants. */
+  readonly budgeted?: number | undefined;
   /** Whether the log has pieces of the answer. The pieces stay in the log, so that the fold does not grow with them. */
   readonly hasPieces?: true;
 }
@@ -61,6 +65,8 @@ export interface ActiveRun {
   readonly overflowed: boolean;
   /** The models that the run has asked. */
   readonly trials: ModelTrials;
+  /** Why the run must fail. Kept in the fold, because the worker may die before it records the end of the run. */
+  readonly failure?: RunFailure | undefined;
   /** How often the model was asked to correct an output that does not fit the schema. */
   readonly repairs: number;
   /** The pending model request. */
@@ -263,6 +269,7 @@ const complete = (before: RunFold, payload: PayloadOf<'model.completed'>): RunFo
     overflowed: false,
     trials: afterAnswer(run.trials, payload.model),
     asked: undefined,
+    failure: failureOfAnswer(payload.finish, run.asked?.budgeted),
     windowCorrection: Math.max(run.windowCorrection, windowCorrection(calibration, payload.model)),
   }));
   return { ...answered, calibration, spent: spend(before, payload.usage) };
@@ -276,6 +283,7 @@ const fail = (before: RunFold, { payload, at }: SessionEvent<'model.failed'>): R
     // Another model has not seen the context yet.
     overflowed: isCompacted(payload) || (run.overflowed && retryInMs !== undefined),
     trials: afterFailure(run.trials, payload, at),
+    failure: failureAfter(payload),
     asked: undefined,
   }));
   return usage ? { ...failed, spent: spend(before, usage) } : failed;
@@ -417,8 +425,10 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
           message: event.payload.message,
           tokens: event.payload.reservedTokens,
           estimated: event.payload.estimatedTokens,
+          budgeted: event.payload.budgetedOutputTokens,
           seq: event.seq,
         },
+        failure: undefined,
       }));
     case 'message.progressed':
       return progress(before, event.payload);
