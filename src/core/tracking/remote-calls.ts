@@ -11,6 +11,7 @@ import { type Call, endCommit, endFact, type ToolDeclaration } from '../session/
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
+import { refuseUnlessHolder } from '../session/holder.ts';
 import { type CallEnd, failedEnd, toldEnd } from '../session/runs/call-end.ts';
 import { endLeftCall } from '../session/runs/settle-calls.ts';
 import { claimOf } from '../session/tracking-fold.ts';
@@ -64,6 +65,7 @@ export const beginCall = async (
   const { events } = await writeDecision(scope, key, {
     read: () => readHead(scope, key),
     decide: (state, { isLast }) => {
+      refuseUnlessHolder(state, scope.caller, 'call tools');
       if (!fence) return claiming(state, isLast);
       refuseOtherClaim(key, state, fence);
       const drafts = [calledOn(state, Object.hasOwn(state.runningCalls, given))];
