@@ -108,7 +108,7 @@ describe.each(storeKinds)('answers that break off on %s', (kind) => {
     });
     expect(await session.usage()).toMatchObject({ spent: { tokens: payload.requestTokens + 6, usd: usage.usd } });
     const { rows } = await runtime.usage({ by: 'model' });
-    expect(rows).toMatchObject([{ model: payload.model, own: { tokens: payload.requestTokens + 6, usd: usage.usd } }]);
+    expect(rows).toMatchObject([{ key: payload.model, own: { tokens: payload.requestTokens + 6, usd: usage.usd } }]);
     const again = await session.send('And?');
     const { request, end } = await next();
     expect(request.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'system', 'user']);
@@ -233,7 +233,8 @@ describe.each(storeKinds)('answers that break off on %s', (kind) => {
     const second = await session.send('Go');
     (await next()).say('Half');
     await session.pause({ withinMs: 0 });
-    expect((await entriesOf(session)).slice(3)).toEqual([asked, broken('Half')]);
+    const report = { role: 'user', content: [['text', expect.stringContaining('handed it back to you')]] };
+    expect((await entriesOf(session)).slice(3)).toEqual([asked, report, broken('Half')]);
     await session.resume();
     const { request, say, end } = await next();
     expect(request.messages.map(({ role }) => role).slice(-3)).toEqual(['user', 'assistant', 'system']);

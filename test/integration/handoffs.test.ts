@@ -77,6 +77,7 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
         () => other.files.write('a.txt', 'mine'),
         () => other.artifacts.keep('a', 'mine'),
         async () => (await other.track({ look: async () => 1 })).look(),
+        () => other.beginCall({ tool: 'look', input: {} }),
         () => other.rewind({ to: { seq: 1 } }),
         () => other.close(),
       ];

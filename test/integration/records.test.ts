@@ -12,6 +12,7 @@ import {
 } from '../../src/index.ts';
 import type { Json } from '../../src/schema/json.ts';
 import { newWorkspace } from '../../src/testing/contract/contract-setup.ts';
+import { handOffTool } from '../../src/tools/index.ts';
 import { askTool } from '../support/runs/ask-tool.ts';
 import { openStoreAt } from '../support/stores/open-store.ts';
 import { overrideStore } from '../support/stores/override-store.ts';
@@ -178,6 +179,17 @@ describe.each(storeKinds)('records on %s', (kind) => {
       ['add', 'replay'],
       ['ask', 'replay'],
     ]);
+  });
+
+  test('[VIEW3, HAND7] the result of hand_off comes from a person', async () => {
+    const { session, work } = await start([call('hand_off', { reason: 'sign it' }), { text: 'Done.' }], {
+      tools: [handOffTool],
+    });
+    await session.send('Go');
+    await work();
+    await session.handoff({ to: 'agent' });
+    await work();
+    expect(await session.toolCalls()).toMatchObject([{ tool: 'hand_off', status: 'ok', source: 'person' }]);
   });
 
   test('[VIEW4] the model is told the comment of an approval with the result, and that of a denial as the result', async () => {

@@ -1,4 +1,5 @@
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
+import { holderName, type ShownHandoff } from '../../schema/handoff.ts';
 import type { RunRecord } from '../../schema/run-record.ts';
 import { shorten } from '../session/context/clip.ts';
 import { firstWordsOf } from '../session/first-words.ts';
@@ -10,7 +11,9 @@ const maxTools = 200;
 const maxChars = 2000;
 
 /** The part of a session's fold that its runs are read with. */
-export type RunsHead = Pick<SessionFold, 'seq' | 'parent' | 'live' | 'queue' | 'run' | 'status' | 'holder'>;
+export type RunsHead = Pick<SessionFold, 'seq' | 'parent' | 'live' | 'queue' | 'run' | 'status' | 'holder'> & {
+  readonly handoff?: Pick<ShownHandoff, 'member' | 'role' | 'reason'> | undefined;
+};
 
 /** The events that say something about a run. All of them carry its id. */
 export const runEventTypes: ReadonlySet<string> = new Set<EventType>([
@@ -121,11 +124,19 @@ const fold = (before: Progress, event: SessionEvent): Progress => {
   }
 };
 
+/** The member or role that holds the session, if it is limited to one, and why it was handed over. */
+const heldBy = ({ handoff = {} }: RunsHead): Partial<RunRecord> => {
+  const { member, role, reason } = handoff;
+  const parts = [member !== undefined || role !== undefined ? holderName({ member, role }) : '', reason ?? ''];
+  const text = parts.filter((part) => part !== '').join(': ');
+  return text === '' ? {} : { reason: shorten(text, maxChars) };
+};
+
 /** The status of a run that has not ended, given the session's head. */
 const standing = ({ record, wait }: Progress, head: RunsHead): Partial<RunRecord> => {
   const { status, holder, run } = head;
   if (status === 'paused') return { status };
-  if (holder === 'human') return { status: 'waiting', waitingFor: 'human' };
+  if (holder === 'human') return { status: 'waiting', waitingFor: 'human', ...heldBy(head) };
   const isOver = wait?.isOwn && run?.id === record.run && run.waitingFor === undefined;
   if (!wait || isOver) return { status: record.startedAt === undefined ? 'queued' : 'running' };
   const { isOwn: _, reason, ...about } = wait;

@@ -50,5 +50,7 @@ test('[VIEW6] a run is queued until it begins, and paused or with a person while
   await session.resume();
   await session.handoff({ to: 'human' });
   expect(await standing()).toEqual([['waiting', 'human']]);
+  await session.handoff({ to: { role: 'approver' }, reason: 'sign it' });
+  expect((await session.runs()).runs).toMatchObject([{ waitingFor: 'human', reason: 'role:approver: sign it' }]);
   await runtime.close();
 });

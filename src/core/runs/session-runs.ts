@@ -43,7 +43,8 @@ const headOf = async (scope: LogAccess, key: SessionKey): Promise<RunsHead> => {
     const head = isSessionDamage(error) ? await scope.store.head(key) : undefined;
     if (!head) throw error;
     const { seq, parent, summary } = head;
-    return { seq, parent, live: [[1, seq]], queue: [], status: summary.status, holder: summary.holder };
+    const { status, holder, handoff } = summary;
+    return { seq, parent, live: [[1, seq]], queue: [], status, holder, handoff };
   }
 };
 

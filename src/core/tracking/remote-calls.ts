@@ -67,7 +67,7 @@ export const beginCall = async (
     read: () => readHead(scope, key),
     decide: async (state, { isLast }) => {
       if (fence) refuseOtherClaim(key, state, fence);
-      else refuseUnlessHolder(state, scope.caller, 'call tools');
+      refuseUnlessHolder(state, scope.caller, 'call tools');
       await refuseRepeat(scope, key, state, { effects, repeat }, { tool, input });
       if (!fence) return claiming(state, isLast);
       const drafts = [calledOn(state, Object.hasOwn(state.runningCalls, given))];

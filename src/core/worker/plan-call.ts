@@ -152,7 +152,7 @@ const handedOver = async (fold: SessionFold, run: RunContext, call: ReadyCall): 
   if (!wanted) return undefined;
   const { handoff } = fold;
   if (handoff?.callId === callId && handoff.back)
-    return { do: 'end', end: { outcome: 'ok', output: handoffReport(handoff) } };
+    return { do: 'end', end: { outcome: 'ok', output: handoffReport(handoff), source: 'person' } };
   const target = await handoffOf(run, wanted);
   if ('problem' in target) return { do: 'end', end: failedEnd('invalid_input', 'InvalidInput', target.problem) };
   return { do: 'hand-over', to: { to: 'human', ...target, callId } };

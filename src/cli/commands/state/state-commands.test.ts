@@ -60,7 +60,7 @@ describe('wrong calls', () => {
     [`adopt ${id} ${id} --on-conflict both`, /--on-conflict is ours, theirs, fail/],
     [`compact ${id} --keep 0`, /--keep is a whole number/],
     [`retry ${id} 0`, /TURN is a whole number/],
-    ['repair', /repair needs --projections/],
+    ['repair', /repair needs either a session or --projections/],
   ];
   test.each(calls)('[CLI1] %s is refused before the store is opened', async (call, error) => {
     const { code, out, err } = await cli(call.split(' '), { mayOpen: false });
