@@ -27,8 +27,8 @@ describe.each(storeKinds)('commands on a damaged session on %s', (kind) => {
       { role: 'assistant', content: 'first' },
     ]);
     await session.commit((draft) => Object.assign(draft.facts, { port: 8080 }));
-    const { refund } = await session.track({ refund: async (input: { order: number }) => `refunded ${input.order}` });
     await session.append({ role: 'user', content: 'two' });
+    const { refund } = await session.track({ refund: async (input: { order: number }) => `refunded ${input.order}` });
     await refund({ order: 7 });
     const wrong = kind === 'sqlite' ? `x'ff00'` : `'\\xff00'::bytea`;
     await place.edit(
@@ -95,8 +95,12 @@ describe.each(storeKinds)('commands on a damaged session on %s', (kind) => {
     expect(await callCli(['verify', file])).toMatchObject({ code: 0 });
   });
 
-  test('[DMG7] close, archive and rewind', async () => {
-    expect(await json('rewind', id, '--to', 'seq:3')).toMatchObject({ messages: 2, damaged: { seq: 5 } });
+  test('[DMG1, DMG7] close, archive and rewind, which first lists the calls beyond the point', async () => {
+    const happened = { calls: [{ tool: 'refund', outcome: 'ok' }], more: 0 };
+    expect(await json('happened', id, '--after', '1')).toMatchObject(happened);
+    expect(await json('happened', id)).toEqual({ calls: [], more: 0 });
+    expect(await json('rewind', id, '--to', '1', '--dry-run')).toMatchObject({ happened });
+    expect(await json('rewind', id, '--to', 'seq:3')).toMatchObject({ messages: 2, damaged: { seq: 5 }, happened });
     expect((await perdure('close', id)).out).toContain('closed, damaged');
     expect(await json('archive', id)).toMatchObject({ status: 'archived' });
   });

@@ -7,6 +7,7 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
 import { type HappenedAccess, happenedBeyond } from '../engine/happened-calls.ts';
+import { newestFold } from '../engine/newest-fold.ts';
 import { findPoint, refuseLost } from '../engine/points.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { type FilesAccess, keyOf, type WriteAccess } from '../engine/scope.ts';
@@ -14,8 +15,7 @@ import { damageOf } from '../maintenance/describe-damage.ts';
 import { pointBefore } from '../maintenance/point-before.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { decideFork } from '../session/decide.ts';
-import { isSessionDamage } from '../session/events/session-damaged.ts';
-import { type SessionFold, sound } from '../session/fold.ts';
+import { sound } from '../session/fold.ts';
 
 export interface ForkOptions {
   /**
@@ -60,19 +60,6 @@ const newestPoint = async (scope: WriteAccess & FilesAccess, key: SessionKey): P
   const lost = await damageOf(scope, key);
   if (!lost && unreadable) throw unreadable;
   return { seq: await pointBefore(scope, key, lost), lost };
-};
-
-/**
- * The newest fold, for the calls beyond the point. The store finds them by an index, so of a head that cannot be read
- * only the seq is needed.
- */
-const newestFold = async (scope: WriteAccess, key: SessionKey, point: SessionFold): Promise<SessionFold> => {
-  try {
-    return sound(await scope.folds.outline(key));
-  } catch (error) {
-    if (!isSessionDamage(error)) throw error;
-    return { ...point, seq: (await scope.store.head(key))?.seq ?? point.seq };
-  }
 };
 
 /**

@@ -56,7 +56,7 @@ const fill = (name: string, sessions: number): string => `
   insert into perdure.tool_calls
     select '${name}', session, t * 3 - 2, 'c' || t, case when t % 50 = 0 then 'rare' else 'edit' end,
       case when t < 100 then 'ok' else 'running' end, null, t, t * 1000 + s, case when s % 100 = 0 and t % 10 = 0 then 'agent:rare' else 'system' end,
-      case when t < 100 then t * 3 - 1 end, 5, '', '', session
+      case when t < 100 then t * 3 - 1 end, 5, '', '', null, session
     from ${turns(sessions)};
   insert into perdure.events
     select '${name}', session, t * 3, t * 1000 + s, t, false, null, 'state.committed', 1, 'system', null, 3, '', ''

@@ -11,7 +11,7 @@ export interface StorePlace {
   /** Runs SQL on the database directly, as a person with database tools could. Table names need `prefix`. */
   edit(sql: (events: string, prefix: string) => string): Promise<void>;
   /** Every value in every table. */
-  values(): Promise<readonly unknown[]>;
+  values(only?: readonly string[]): Promise<readonly unknown[]>;
   remove(): Promise<void>;
 }
 
@@ -29,10 +29,11 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
         database.exec(sql('events', ''));
         database.close();
       },
-      values: async () => {
+      values: async (only) => {
         const database = new DatabaseSync(file);
         const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
-        const rows = tables.flatMap(({ name }) => database.prepare(`select * from "${name}"`).all());
+        const names = tables.flatMap(({ name }) => (!only || only.includes(String(name)) ? [name] : []));
+        const rows = names.flatMap((name) => database.prepare(`select * from "${name}"`).all());
         database.close();
         return rows.flatMap((row) => Object.values(row));
       },
@@ -49,12 +50,13 @@ const makers: Record<StoreKind, () => Promise<StorePlace>> = {
         await client.query(sql('perdure.events', 'perdure.'));
         await client.end();
       },
-      values: async () => {
+      values: async (only) => {
         const client = newPgClient(database.adminUrl);
         await client.connect();
         const { rows: tables } = await client.query("select tablename from pg_tables where schemaname = 'perdure'");
         const values: unknown[] = [];
         for (const { tablename } of tables) {
+          if (only && !only.includes(tablename)) continue;
           const { rows } = await client.query({ text: `select * from perdure."${tablename}"`, rowMode: 'array' });
           values.push(...rows.flat());
         }

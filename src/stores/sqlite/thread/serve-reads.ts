@@ -1,10 +1,11 @@
+import type { DatabaseSync } from 'node:sqlite';
 import type { BlobHash, LooseBlobs } from '../../../core/ports/blobs.ts';
 import type { ChargeQuery, GroupedCharges } from '../../../core/ports/charges.ts';
 import type { BlobEventQuery, CallQuery, CommitQuery, RepeatQuery, SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { openConnection } from '../file/connection.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
-import { migrate } from '../file/migrations.ts';
+import { isBegun, isCurrent, migrate } from '../file/migrations.ts';
 import { openBlobs } from '../log/blobs.ts';
 import { openChanges } from '../log/changes.ts';
 import { openBlobEventFinder } from '../log/find-blob-events.ts';
@@ -12,21 +13,27 @@ import { openCallFinder } from '../log/find-calls.ts';
 import { openCommitFinder } from '../log/find-commits.ts';
 import { openKeys } from '../log/keys.ts';
 import { openEventReader } from '../log/read-events.ts';
-import { rebuildEveryWorkspace } from '../log/rebuild-projections.ts';
 import { openChargeReader } from '../log/sum-charges.ts';
 import { openWorkerList, openWorkFinder } from '../queue/find-work.ts';
 import { openFirstReads } from './first-reads.ts';
 import { packEvents } from './packed-events.ts';
 import type { Call } from './protocol.ts';
-import { serveCall } from './serve-calls.ts';
+import { failedReply, serveCall } from './serve-calls.ts';
 import type { ThreadData } from './thread-data.ts';
 
 /** The first read of a page takes 8 ms, the second 5 and the third 2.5. */
 const warmUpReads = 3;
 
-const openReader = (data: ThreadData) => {
+/** Migrates the database. A rebuild needs the schemas of all events, so its code is loaded only when there may be events. */
+const migrateReader = async (db: DatabaseSync, { file, release }: ThreadData): Promise<void> => {
+  if (isCurrent(db, file, release)) return;
+  const rebuild = isBegun(db, file) ? (await import('../log/rebuild-projections.ts')).rebuildEveryWorkspace : undefined;
+  migrate(db, file, release, () => rebuild?.(db, file));
+};
+
+const openReader = async (data: ThreadData) => {
   const db = openConnection(data);
-  migrate(db, data.file, data.release, () => rebuildEveryWorkspace(db, data.file));
+  await migrateReader(db, data);
   db.exec('PRAGMA query_only = 1');
   const blobs = openBlobs(db);
   const { sessions, operations } = openFirstReads(db, blobs);
@@ -86,15 +93,23 @@ const openReader = (data: ThreadData) => {
   };
 };
 
-export type ReaderOperations = ReturnType<typeof openReader>;
+export type ReaderOperations = Awaited<ReturnType<typeof openReader>>;
 
 export const serveReads = (data: ThreadData): void => {
+  const { port, file } = data;
   let opened: ReaderOperations | undefined;
-  const operations = (): ReaderOperations => {
-    opened ??= openReader(data);
-    return opened;
+  const serve = async (call: Call): Promise<void> => {
+    try {
+      opened ??= await openReader(data);
+    } catch (error) {
+      port.postMessage({ replies: [failedReply(call.id, error, file)] });
+      return;
+    }
+    const operations = opened;
+    serveCall(port, file, () => operations, call);
   };
-  data.port.on('message', (calls: readonly Call[]) => {
-    for (const call of calls) serveCall(data.port, data.file, operations, call);
+  let served = Promise.resolve();
+  port.on('message', (calls: readonly Call[]) => {
+    for (const call of calls) served = served.then(() => serve(call));
   });
 };
