@@ -36,7 +36,8 @@ export const journalEnd = async (
 const reconciled = async ({ reconcile }: TrackDeclaration, { input, callId }: Call): Promise<Reconciled> => {
   if (!reconcile) return { outcome: 'unknown' };
   try {
-    return await reconcile(input as never, { callId });
+    const found: Reconciled | undefined = await reconcile(input as never, { callId });
+    return found ?? { outcome: 'unknown', message: 'reconcile returned nothing.' };
   } catch (error) {
     return { outcome: 'unknown', message: error instanceof Error ? error.message : String(error) };
   }
