@@ -20,13 +20,13 @@ const amountsOf = (charges: readonly Charge[]): ChargeAmounts => ({
   outputTokens: sumUp(charges, ({ outputTokens }) => outputTokens),
   cachedTokens: sumUp(charges, ({ cachedTokens }) => cachedTokens),
   usd: roundUsd(sumUp(charges, ({ usd }) => usd ?? 0)),
-  unpriced: charges.filter(({ usd }) => usd === undefined).length,
+  unpriced: charges.filter(({ usd, isRest }) => usd === undefined && !isRest).length,
 });
 
 const sumOf = (charges: readonly Charge[]): ChargeSum => {
   const own = charges.filter(({ child }) => child === undefined);
   const children = charges.filter(({ child }) => child !== undefined);
-  return { calls: own.length, own: amountsOf(own), children: amountsOf(children) };
+  return { calls: own.filter(({ isRest }) => !isRest).length, own: amountsOf(own), children: amountsOf(children) };
 };
 
 const chargesIn = (

@@ -294,6 +294,20 @@ test('[FALL2, FALL10] a model that still rejects the compacted context, and one 
     { model: 'a/rejects', failure: 'overflow', next: 'b/small' },
     { model: 'b/small', failure: 'overflow', next: 'c/large' },
   ]);
+  expect((await session.replay({ turn: 1 })).departures, 'a replay takes the same way').toEqual([]);
+});
+
+test('[BUDGET3] zeros that a provider reports for a broken-off answer do not replace the estimate', async () => {
+  const breaks = answering('a/breaks', async (_, show) => {
+    show({ kind: 'text', text: 'word'.repeat(100) });
+    throw new ModelFailure('broken-stream', 'gone', { usage: { inputTokens: 0, outputTokens: 0 } });
+  });
+  const { session, runtime } = await startModels([breaks, says('b/other', 'Done.')]);
+  expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
+  expect((await runtime.usage({ by: 'model' })).rows).toMatchObject([
+    { key: 'a/breaks', calls: 1, own: { outputTokens: 100 } },
+    { key: 'b/other', calls: 1, own: { tokens: 2 } },
+  ]);
 });
 
 test('[FALL10] the context is assembled for the window of the fallback, larger or smaller', async () => {

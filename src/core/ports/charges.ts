@@ -16,6 +16,8 @@ export interface Charge {
   readonly member?: string | undefined;
   /** The session of the subagent. Absent for a model call. */
   readonly child?: SessionId | undefined;
+  /** Set for the rest of a broken-off answer, whose call another charge counts. */
+  readonly isRest?: true | undefined;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly cachedTokens: number;
@@ -59,7 +61,7 @@ export interface GroupedCharges extends ChargeQuery {
   readonly after?: string | undefined;
 }
 
-/** The sum of some charges. `unpriced` counts those whose price is not known. */
+/** The sum of some charges. `unpriced` counts the calls whose price is not known. */
 export interface ChargeAmounts {
   readonly inputTokens: number;
   readonly outputTokens: number;

@@ -3,6 +3,7 @@ import type { Usage } from '../../schema/run.ts';
 import type { Charge } from '../ports/charges.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './events/event-codec.ts';
+import { isRestOfCall } from './runs/partial-answer.ts';
 
 /** The name behind an actor of this kind. Returns undefined for actors of other kinds. */
 const nameOf = (actor: Actor | undefined, kind: 'agent' | 'member'): string | undefined =>
@@ -16,7 +17,7 @@ export const chargeOf = (event: StoredEvent): Charge | undefined => {
   const { session, seq, at, run, actor } = event;
   const charge = (
     usage: Usage | undefined,
-    about: Pick<Charge, 'model' | 'member' | 'child'>,
+    about: Pick<Charge, 'model' | 'member' | 'child' | 'isRest'>,
     by: Actor | undefined = actor,
   ): Charge | undefined => {
     if (!usage || isNothing(usage)) return undefined;
@@ -31,9 +32,10 @@ export const chargeOf = (event: StoredEvent): Charge | undefined => {
       return charge(usage, { model, member: nameOf(requestedBy, 'member') });
     }
     case 'message.abandoned': {
-      const { usage, usedBy } = decodePayload(event, event.type);
-      const { model, agent, requestedBy } = usedBy ?? {};
-      return charge(usage, { model, member: nameOf(requestedBy, 'member') }, agent);
+      const payload = decodePayload(event, event.type);
+      const { model, agent, requestedBy } = payload.usedBy ?? {};
+      const isRest = isRestOfCall(payload) || undefined;
+      return charge(payload.usage, { model, member: nameOf(requestedBy, 'member'), isRest }, agent);
     }
     case 'child.ended': {
       const { usage, session: child } = decodePayload(event, event.type);

@@ -1,5 +1,6 @@
 import { backoffMs } from '../../concurrency/backoff.ts';
 import type { EventDraft } from '../../schema/event.ts';
+import type { Usage } from '../../schema/run.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { ModelFailure } from '../ports/model.ts';
 import { shorten } from '../session/context/clip.ts';
@@ -26,6 +27,10 @@ export const failureOf = (error: unknown): ModelFailure => {
   return new ModelFailure('refused', message, { cause: error });
 };
 
+/** The usage that the provider reported. Some report zeros for a stream that breaks off, which is no report. */
+const reportedUsage = ({ usage }: ModelFailure): Usage | undefined =>
+  usage && usage.inputTokens + usage.outputTokens > 0 ? usage : undefined;
+
 const reasonFor = (names: readonly string[], message: string): string =>
   `${names.length > 1 ? `none of ${names.length} models answers; the last one failed: ` : ''}${shorten(message, maxReasonChars)}`;
 
@@ -42,7 +47,8 @@ export const modelFailed = async (
   const { scope, models, writer } = run;
   const fold = await writer.fold();
   const { trials, failures, overflowed } = fold.run!;
-  const { failure: kind, usage } = failure;
+  const { failure: kind } = failure;
+  const usage = reportedUsage(failure);
   const retryAfterMs = failure.retryAfterMs && Math.min(Math.round(failure.retryAfterMs), maxRetryAfterMs);
   const message = String(asJson(failure.message));
   const backoff = { firstMs: scope.timing.modelBackoffMs, maxMs: maxBackoffMs, fixed: 0.5 };

@@ -23,12 +23,12 @@ const amountColumns = (kind: Kind): readonly string[] => {
     sum('output_tokens', 'bigint', 'output'),
     sum('cached_tokens', 'bigint', 'cached'),
     sum('usd', 'double precision', 'usd'),
-    `count(*) filter (where ${isOfKind[kind]} and usd is null) as ${kind}_unpriced`,
+    `count(*) filter (where ${isOfKind[kind]} and usd is null and is_rest is not true) as ${kind}_unpriced`,
   ];
 };
 
 export const sumColumns = [
-  `count(*) filter (where ${isOfKind.own}) as calls`,
+  `count(*) filter (where ${isOfKind.own} and is_rest is not true) as calls`,
   ...amountColumns('own'),
   ...amountColumns('children'),
 ].join(', ');

@@ -62,6 +62,10 @@ export const brokenContent = ({
   return { ...(content.length > 0 && { content }), ...(omittedChars > 0 && { omittedChars }) };
 };
 
+/** Whether a broken-off answer adds to one whose charge has already counted the request. */
+export const isRestOfCall = ({ isRest, usage }: PayloadOf<'message.abandoned'>): boolean =>
+  isRest === true && usage?.inputTokens === 0;
+
 /** The event that says that an answer broke off, with the part of it that the log has. */
 export const abandoned = (
   message: MessageId,

@@ -15,6 +15,7 @@ import type { RunFailure } from '../../../schema/run-failure-catalog.ts';
 import { stopClock, stopClockAt, stopClockOfDead, withSignOfLife } from './active-time.ts';
 import { failureAfter, failureOfAnswer } from './final-failure.ts';
 import { afterAnswer, afterFailure, isCompacted, type ModelTrials, noTrials } from './model-trials.ts';
+import { isRestOfCall } from './partial-answer.ts';
 import { type Calibration, calibrate, windowCorrection } from './token-calibration.ts';
 
 /** An input whose run has not begun. */
@@ -295,13 +296,13 @@ const progress = (before: RunFold, { message }: PayloadOf<'message.progressed'>)
   return onRun(before, (run) => ({ ...run, asked: { ...asked, hasPieces: true } }));
 };
 
-const breakOff = (before: RunFold, { message, usage, isRest }: PayloadOf<'message.abandoned'>): RunFold => {
+const breakOff = (before: RunFold, payload: PayloadOf<'message.abandoned'>): RunFold => {
+  const { message, usage } = payload;
   const isAsked = before.run?.asked?.message === message;
   const broken = isAsked ? onRun(before, (run) => ({ ...run, asked: undefined })) : before;
   if (!usage) return broken;
   const spent = spend(before, usage);
-  const isCounted = isRest && usage.inputTokens === 0; // the request was counted with the beginning of the answer
-  return { ...broken, spent: isCounted ? { ...spent, unpriced: before.spent.unpriced } : spent };
+  return { ...broken, spent: isRestOfCall(payload) ? { ...spent, unpriced: before.spent.unpriced } : spent };
 };
 
 const withChild = (before: RunFold, callId: string, waiting: ChildWait | undefined): RunFold => {

@@ -154,6 +154,7 @@ const projectionTables = {
       output_tokens bigint not null,
       cached_tokens bigint not null,
       usd double precision,
+      is_rest boolean,
       primary key (workspace, session, seq)
     );
     create index charges_by_time on perdure.charges (workspace, at);

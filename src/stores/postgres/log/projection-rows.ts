@@ -46,9 +46,10 @@ const endCalls = prepared(
 const insertCharges = prepared(
   'insert_charges',
   `insert into perdure.charges
-     (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd)
+     (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd,
+      is_rest)
    select $1, * from unnest($2::text[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-     $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::double precision[])`,
+     $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::double precision[], $14::boolean[])`,
 );
 
 export interface PathRow extends CommitPath {
@@ -117,6 +118,7 @@ const insertChargeRows = (workspace: WorkspaceId, charges: readonly Charge[]): p
     charges.map(({ outputTokens }) => outputTokens),
     charges.map(({ cachedTokens }) => cachedTokens),
     charges.map(({ usd }) => usd ?? null),
+    charges.map(({ isRest }) => isRest ?? null),
   );
 
 export interface Projections {

@@ -49,7 +49,7 @@ CREATE INDEX IF NOT EXISTS tool_calls_by_time ON tool_calls (workspace, at, sess
 CREATE TABLE IF NOT EXISTS charges (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, run TEXT, agent TEXT,
   model TEXT, member TEXT, child TEXT, input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
-  cached_tokens INTEGER NOT NULL, usd REAL,
+  cached_tokens INTEGER NOT NULL, usd REAL, is_rest INTEGER,
   PRIMARY KEY (workspace, session, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS charges_by_time ON charges (workspace, at);

@@ -27,8 +27,9 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
       SELECT max(seq) FROM tool_calls WHERE workspace = ?1 AND session = ?2 AND call_id = ?3 AND ended_seq IS NULL)`);
   const clears = projectionNames.map((name) => later(`DELETE FROM ${name} WHERE workspace = ?`));
   const insertCharge = later(`INSERT INTO charges
-    (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+    (workspace, session, seq, at, run, agent, model, member, child, input_tokens, output_tokens, cached_tokens, usd,
+     is_rest)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertReported = later(`INSERT INTO tool_calls
     (workspace, session, seq, call_id, tool, status, turn, at, actor, ended_seq, input_hash, output_hash, root)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
@@ -51,9 +52,10 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
 
   const addCharge = (workspace: WorkspaceId, charge: Charge): void => {
     const { session, seq, at, run, agent, model, member, child } = charge;
-    const { inputTokens, outputTokens, cachedTokens, usd } = charge;
+    const { inputTokens, outputTokens, cachedTokens, usd = null, isRest } = charge;
     const about = [run, agent, model, member, child].map((value) => value ?? null);
-    insertCharge().run(workspace, session, seq, at, ...about, inputTokens, outputTokens, cachedTokens, usd ?? null);
+    const amounts = [inputTokens, outputTokens, cachedTokens, usd, isRest ? 1 : null] as const;
+    insertCharge().run(workspace, session, seq, at, ...about, ...amounts);
   };
 
   return {

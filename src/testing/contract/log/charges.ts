@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChargeAmounts, ChargeGroup, ChargeQuery } from '../../../core/ports/charges.ts';
 import type { SessionKey, Store } from '../../../core/ports/store.ts';
-import { newId, type WorkspaceId } from '../../../schema/ids.ts';
+import { Actor, newId, type WorkspaceId } from '../../../schema/ids.ts';
 import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
 import { answered, childEnded, runWriter } from '../records/record-events.ts';
 import { event } from './new-events.ts';
@@ -67,6 +67,22 @@ export const describeCharges = (setup: ContractSetup) =>
       expect(await store.sumCharges(workspace, {})).toEqual({ calls: 4, own, children: none });
       expect(await store.sumCharges(newWorkspace(), {})).toEqual({ calls: 0, own: none, children: none });
       expect(await setup.other.sumCharges(workspace, { session: key.session })).toMatchObject({ calls: 4 });
+    });
+
+    test('[COST2] the rest of a broken-off answer is no further call', async () => {
+      const { store } = setup;
+      const workspace = newWorkspace();
+      const key = await opened(store, workspace);
+      const [agent, requestedBy] = [Actor.parse('agent:desk'), Actor.parse('member:mia')];
+      const broken = { message: newId('msg'), usedBy: { model: 'test/model', agent, requestedBy } };
+      await run(store, key, [
+        event('message.abandoned', { ...broken, usage: tokens(10, 5) }),
+        event('message.abandoned', { ...broken, usage: tokens(0, 3), isRest: true }),
+        event('message.abandoned', { ...broken, message: newId('msg'), usage: tokens(20, 1), isRest: true }),
+      ]);
+      const own = { ...none, inputTokens: 30, outputTokens: 9, unpriced: 2 };
+      expect(await store.sumCharges(workspace, {})).toEqual({ calls: 2, own, children: none });
+      expect(await groupsOf(store, workspace, 'model')).toMatchObject([{ key: 'test/model', calls: 2, own }]);
     });
 
     test('[COST1, COST4] charges are grouped by run, session, agent, model, member, day and month', async () => {
