@@ -119,7 +119,10 @@ export const runs = defineCommand({
       const ids = page.damaged.map(printableLine).join(', ');
       await context.note(`not listed, because their logs are damaged: ${ids}; \`perdure verify\` shows how`);
     }
-    const again = ['runs', ...(named === undefined ? [] : [named]), ...(status ? ['--status', status] : [])];
+    const filters = Object.entries({ status, since, until, limit }).flatMap(([name, value]) =>
+      value === undefined ? [] : [`--${name}`, value],
+    );
+    const again = ['runs', ...(named === undefined ? [] : [named]), ...filters];
     if (page.cursor) await context.note(`there may be more: ${context.commandText(...again, '--cursor', page.cursor)}`);
   },
 });
