@@ -33,8 +33,10 @@ const keptBytes = 1024;
 
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
+const howToAllow = 'set PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, or openRuntime({ webhooks: { allowPrivate: true } })';
+
 const notPublic = (address: string): string =>
-  `${address} is not a public address: webhooks to private addresses must be allowed explicitly`;
+  `${address} is not a public address: webhooks to private addresses must be allowed explicitly: ${howToAllow}`;
 
 /** Names that always resolve to this machine (RFC 6761). */
 const isLocalName = /(^|\.)localhost\.?$/;
@@ -47,7 +49,7 @@ export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allo
   if (url.username || url.password)
     return 'the address contains a user name or a password, which must not be stored: remove them';
   if (allowPrivate) return undefined;
-  if (url.protocol !== 'https:') return 'expected an https address';
+  if (url.protocol !== 'https:') return `expected an https address; for a receiver on your own network, ${howToAllow}`;
   const host = hostOf(url);
   return isLocalName.test(host) || (isIP(host) && !isPublicAddress(host)) ? notPublic(host) : undefined;
 };

@@ -117,6 +117,7 @@ export const calls = defineCommand({
   notes: [
     'A call that was refused before it ran is unknown_tool, invalid_input or denied. FROM says where a result came from that the tool did not return itself: reconcile, replay or person.',
     'If a fork or a rewind cuts a call off in the middle, the call is interrupted in the session that goes on from there.',
+    'Calls that a rewind or a retry left behind are not listed. `perdure happened SESSION` lists those with effects.',
   ],
   examples: [
     'perdure calls ses_… --last 5',
@@ -135,11 +136,14 @@ export const calls = defineCommand({
       limit: parseCount('--limit', options.limit, 1),
       input: options.input,
     };
-    const source = named === undefined ? await context.sessions() : await context.session(named);
+    const session = named === undefined ? undefined : await context.session(named);
+    const source = session ?? (await context.sessions());
     const run = options.run === undefined ? undefined : await findRun(source, options.run);
     const found = await source.toolCalls({ ...filter, run });
+    const leftBehind = session && found.length === 0 ? (await session.happened()).calls : [];
+    const hint = session && leftBehind.length > 0 ? [`left behind, with effects: perdure happened ${session.id}`] : [];
     await context.answer({ calls: found }, () => {
-      if (found.length === 0) return 'no tool calls match';
+      if (found.length === 0) return ['no tool calls match', ...hint];
       if (options.input) return found.flatMap((call) => detailsOf(call, context));
       return tableOf(found, context, named === undefined);
     });

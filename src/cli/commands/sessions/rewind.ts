@@ -60,7 +60,8 @@ export const rewind = defineCommand({
     const { cancelled, happened } = await session.rewind({ to: point, ...(reason !== undefined && { reason }) });
     const summary = await session.summary();
     await context.answer({ ...summary, cancelled, happened }, () => [
-      `${session.id} goes on from turn ${summary.turn}, ${count(summary.messages, 'message')}; what came after stays in its log${cancelledInputs(cancelled)}`,
+      `${session.id} goes on from turn ${summary.turn}, ${count(summary.messages, 'message')}`,
+      `what came after stays in its log${cancelledInputs(cancelled)}`,
       ...happenedLines(notUndone, happened, context.out),
     ]);
     return undefined;

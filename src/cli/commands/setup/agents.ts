@@ -6,7 +6,8 @@ import { configuredModels } from '../../config/configured-models.ts';
 import { scriptNote } from '../../config/script-note.ts';
 import { type Context, defineCommand } from '../../parse/command.ts';
 import { modelProblems, modelsText } from '../../render/model-text.ts';
-import { type Column, layOutTable } from '../../render/table.ts';
+import { type Column, highest, layOutTable } from '../../render/table.ts';
+import { displayWidth } from '../../terminal/display-width.ts';
 import { printableLine } from '../../terminal/printable.ts';
 
 const columns: readonly Column[] = [
@@ -15,6 +16,19 @@ const columns: readonly Column[] = [
   { title: 'MODEL' },
   { title: 'TOOLS', flexible: true, leaves: 1 },
 ];
+
+/** For models that leave no width to any other column: their names move below the line. */
+const narrowColumns: readonly Column[] = [
+  { title: 'AGENT' },
+  { title: 'VERSION', align: 'right' },
+  { title: 'MODEL', flexible: true, whole: true },
+  { title: 'TOOLS', leaves: 1 },
+];
+
+const columnsFor = (rows: readonly (readonly string[])[], width: number): readonly Column[] => {
+  const widest = (index: number) => highest(rows.map((row) => displayWidth(row[index]!)));
+  return widest(0) + 'VERSION'.length + widest(2) + 4 > width ? narrowColumns : columns;
+};
 
 const cautionsOf = ({ tools, prepare }: Agent): readonly string[] => {
   const all = new Set([...tools.values(), ...(prepare ? [prepare.shell] : [])]);
@@ -75,7 +89,9 @@ export const agents = defineCommand({
     ]);
     const { out } = context;
     await context.answer({ agents: all }, () =>
-      layOutTable(columns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell)),
+      layOutTable(columnsFor(rows, out.columns), rows, out.columns, (cell, _, row) =>
+        row < 0 ? out.style('dim', cell) : cell,
+      ),
     );
     for (const caution of new Set(all.flatMap(({ cautions }) => cautions))) await context.note(printableLine(caution));
     for (const problem of modelProblems(all)) await context.note(problem);
