@@ -143,6 +143,7 @@ const parts: Record<string, Part> = {
   'src/cli/*': cliRoom(['parse', 'terminal', 'config', 'render', 'runs', 'dispatch']),
 
   'src/runtime.ts': everything,
+  'src/verify-bundle.ts': everything,
   'src/index.ts': everything,
 };
 
