@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { listOf } from './bounded.ts';
+import { effectKinds, repeatPolicies } from './effect-kinds.ts';
 import { MessageId } from './ids.ts';
 import { Json, Text } from './json.ts';
 
@@ -30,11 +31,9 @@ export const ResultSource = z.enum(resultSources);
 export type ResultSource = z.infer<typeof ResultSource>;
 
 /** What running a call twice would do. */
-export const effectKinds = ['none', 'idempotent', 'once'] as const;
 export const Effects = z.enum(effectKinds);
 export type Effects = z.infer<typeof Effects>;
 
-export const repeatPolicies = ['ask', 'deny', 'allow'] as const;
 export const RepeatPolicy = z.enum(repeatPolicies);
 export type RepeatPolicy = z.infer<typeof RepeatPolicy>;
 

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { ApprovalRule } from '../core/ports/tool.ts';
+import { repeatPolicies } from '../schema/effect-kinds.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import { memberRoles } from '../schema/member-roles.ts';
-import { repeatPolicies } from '../schema/message.ts';
 import { isSecretName } from '../schema/secret-name.ts';
 import { longestTimerMs } from '../schema/timer-limit.ts';
 

@@ -1,5 +1,5 @@
+import { effectKinds, repeatPolicies } from '../../schema/effect-kinds.ts';
 import { PerdureError } from '../../schema/error.ts';
-import { effectKinds, repeatPolicies } from '../../schema/message.ts';
 import type { Reconciled } from '../ports/tool.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
 
