@@ -93,6 +93,21 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
     expect((await session.context()).system).toContain('{"path":"b.ts"}');
   });
 
+  test('[HAP17] a call that was appended without a result has an unknown outcome when the session goes back', async () => {
+    const session = await begin();
+    const tools = await session.track({ write: async (_: { path: string }) => 'done' });
+    await tools.write({ path: 'tracked.ts' });
+    await session.append(called('c1', 'write', { path: 'tracked.ts' }));
+    await session.append(called('c2', 'refund', { order: 7 }));
+    expect(await failureOf(session.retry({ turn: 1 }))).toMatchObject({ code: 'EFFECTS_HAPPENED' });
+    const { happened } = await session.retry({ turn: 1, again: true });
+    expect(happened.calls.map(({ tool, input, outcome }) => [tool, input, outcome])).toEqual([
+      ['write', '{"path":"tracked.ts"}', 'ok'],
+      ['refund', '{"order":7}', 'running'],
+    ]);
+    expect((await session.context()).system).toContain('refund {"order":7}');
+  });
+
   test('[LOOP6] an append with the same idempotency key reports its calls once', async () => {
     const session = await begin();
     const messages = [called('c1'), answered('c1')];

@@ -10,6 +10,8 @@ import { isSessionDamage } from '../session/events/session-damaged.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { joinHappened, newlyHappened, noneHappened } from '../session/happened.ts';
 import { isLive, type LiveRange } from '../session/live-lineage.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
+import { markFor } from '../session/tracking-fold.ts';
 import { partingOf, type Reach, reachOf } from './lineage-reach.ts';
 import { readReportedCall } from './reported-call.ts';
 import { type AgentAccess, keyOf, type LogAccess, type WriteAccess } from './scope.ts';
@@ -92,6 +94,39 @@ const readCall = async (
   }
 };
 
+const clippedInput = (input: Json | undefined, redactor: Redactor): string => {
+  const text = redactor.text(JSON.stringify(input) ?? '');
+  return text.length > maxHappenedInput ? `${clip(text, maxHappenedInput)}…` : text;
+};
+
+/**
+ * Returns the calls beyond the point that a loop outside Perdure appended without a result. The loop may have died
+ * within them, so their outcome is unknown. A tracked call is left out, because it has a record.
+ */
+const unansweredBeyond = async (
+  scope: HappenedAccess,
+  key: SessionKey,
+  { openCalls, tracked, turn }: SessionFold,
+  { seq: point }: SessionFold,
+): Promise<HappenedCalls> => {
+  const redactor = await scope.secrets.redactor();
+  const open = Object.entries(openCalls).flatMap(([callId, { tool, seq, inputHash: hash }]) =>
+    hash === undefined || seq <= point || markFor(tracked, { callId, tool, inputHash: hash, turn }) !== undefined
+      ? []
+      : [{ callId, tool, seq, inputHash: hash }],
+  );
+  const calls: HappenedCall[] = [];
+  for (const call of open.slice(-maxHappenedCalls)) {
+    const [stored] = await scope.store.read(key, { after: call.seq - 1, limit: 1 });
+    const event = stored && decodeEvent(scope.workspace, stored);
+    if (event?.type !== 'message.appended' || event.payload.message.role !== 'assistant') continue;
+    const part = event.payload.message.content.find((each) => each.type === 'tool-call' && each.callId === call.callId);
+    const input = part?.type === 'tool-call' ? clippedInput(part.input, redactor) : '';
+    calls.push({ ...call, session: event.session, effects: 'once', input, outcome: 'running', at: event.at });
+  }
+  return { calls, more: Math.max(0, open.length - maxHappenedCalls) };
+};
+
 /** Returns the calls with lasting effects in these ranges, and those of the subagents that worked for them. */
 const callsIn = async (scope: HappenedAccess, source: Source): Promise<HappenedCalls> => {
   const { key, fold, ranges, inputKey, depth = 0 } = source;
@@ -107,7 +142,6 @@ const callsIn = async (scope: HappenedAccess, source: Source): Promise<HappenedC
   const entryOf = async ({ call, effects }: (typeof kept)[number]): Promise<HappenedCalls> => {
     const { input, child } = await readCall(scope, call);
     const { session, seq, endedSeq, callId, tool, status: outcome, at } = call;
-    const text = redactor.text(JSON.stringify(input) ?? '');
     const entry: HappenedCall = {
       session,
       seq,
@@ -116,7 +150,7 @@ const callsIn = async (scope: HappenedAccess, source: Source): Promise<HappenedC
       tool,
       effects,
       inputHash: inputKey === fold.inputKey ? call.inputHash : inputHash(inputKey, input),
-      input: text.length > maxHappenedInput ? `${clip(text, maxHappenedInput)}…` : text,
+      input: clippedInput(input, redactor),
       outcome,
       at,
     };
@@ -171,7 +205,8 @@ export const happenedBeyond = async (
       : noneHappened;
   const earlier = [target.happened, head.happened].filter((list) => list !== undefined);
   const isBack = earlier.length > 0 ? isBackOn(await reachOf(scope, key), target.live) : undefined;
-  const all = joinHappened([joinHappened(earlier, isBack), found]);
+  const unanswered = await unansweredBeyond(scope, key, head, target);
+  const all = joinHappened([joinHappened(earlier, isBack), found, unanswered]);
   return { all, fresh: newlyHappened(all, known) };
 };
 
