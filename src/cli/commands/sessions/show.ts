@@ -33,8 +33,8 @@ interface Shown {
   readonly usage?: SessionUsage | undefined;
 }
 
-const waitLine = ({ waiting, waitsUntil }: SessionSummary, attach: string): string =>
-  `waits for ${waiting}${waitsUntil === undefined ? '' : ` until ${isoTime(waitsUntil)}, then continues by itself`}: ${attach}`;
+const waitLine = ({ waiting, waitsUntil }: SessionSummary, next: string): string =>
+  `waits for ${waiting}${waitsUntil === undefined ? '' : ` until ${isoTime(waitsUntil)}, then continues by itself`}: ${next}`;
 
 /** Number of runs that are searched for the tools of the agent. The newest ones may not have begun. */
 const newestRuns = 20;
@@ -118,7 +118,9 @@ const heading = ({ summary, waitingInputs: inputs, tools, usage }: Shown, contex
     ...hangingIndent('', workers(summary, tools), out.columns),
     ...(plan && plan.total > 0 ? [`plan: ${plan.done} of ${plan.total} done`] : []),
     ...heldLines(summary, context),
-    ...(waiting && !handoff ? hangingIndent('', waitLine(summary, commandText('attach', id)), out.columns) : []),
+    ...(waiting && !handoff
+      ? hangingIndent('', waitLine(summary, commandText(waiting === 'budget' ? 'limit' : 'attach', id)), out.columns)
+      : []),
     ...(waitingOn && !handoff ? hangingIndent('  ', printableLine(waitingOn), out.columns) : []),
     ...(inputs > 0 ? [`${count(inputs, 'input')} ${inputs === 1 ? 'waits' : 'wait'}`] : []),
     ...(used ? wrap(used, out.columns) : []),

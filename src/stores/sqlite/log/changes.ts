@@ -18,9 +18,11 @@ const lastId = (rows: readonly Row[], before: number): number => rows.reduce((id
 const minIntervalMs = 10;
 /**
  * A commit changes the file before it syncs, and nothing changes afterwards. So for this long after each change we
- * check again, at first in short intervals. Polling covers longer syncs.
+ * check again: for `oftenForMs` in short intervals, then in growing ones. Polling covers longer syncs.
  */
-const lookAgainForMs = 250;
+const lookAgainForMs = 20_000;
+const oftenForMs = 250;
+const maxIntervalMs = 500;
 
 const workTypes = [...callsForWork].map((type) => `'${type}'`).join(', ');
 
@@ -78,12 +80,14 @@ export const openChanges = (
     const now = performance.now();
     if (now > lookUntilMs) return;
     due = setTimeout(look, Math.max(lookAgainMs, foundMs + minIntervalMs - now));
-    lookAgainMs = Math.min(2 * lookAgainMs, minIntervalMs);
+    const isOften = now < lookUntilMs - lookAgainForMs + oftenForMs;
+    lookAgainMs = Math.min(2 * lookAgainMs, isOften ? minIntervalMs : maxIntervalMs);
   };
   const touched = (): void => {
     const now = performance.now();
     lookUntilMs = now + lookAgainForMs;
-    if (due) return;
+    if (due && lookAgainMs <= minIntervalMs) return;
+    clearTimeout(due);
     lookAgainMs = 1;
     due = setTimeout(look, Math.max(0, foundMs + minIntervalMs - now));
   };
