@@ -60,9 +60,12 @@ const markChecker = (landed: Set<string>) => {
   let begun: Mark | undefined;
   return {
     take: (event: StoredEvent): void => {
-      if (event.type === 'call.reported' || (event.type === 'state.committed' && !begun)) return;
-      const mark = event.body.kind === 'bytes' ? findMark(event.body.bytes) : undefined;
       const where = `${event.session} at ${event.seq}`;
+      if (event.type !== 'message.appended') {
+        if (begun) assert.equal(event.type, 'call.reported', `an append is incomplete: ${where}`);
+        return;
+      }
+      const mark = event.body.kind === 'bytes' ? findMark(event.body.bytes) : undefined;
       if (begun) {
         assert.deepEqual(mark, { ...begun, place: begun.place + 1 }, `an append is incomplete: ${where}`);
       } else if (mark) {
