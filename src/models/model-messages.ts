@@ -1,10 +1,6 @@
-import type { LanguageModelV4Message } from '@ai-sdk/provider';
 import type { Json } from '../schema/json.ts';
 import type { AssistantPart, Message, MessageInput, ToolOutcome } from '../schema/message.ts';
 import { toPrompt } from './to-prompt.ts';
-
-/** Converts the messages of a context for a loop of the AI SDK: for `messages` of `streamText` or `generateText`. */
-export const toModelMessages = (messages: readonly Message[]): LanguageModelV4Message[] => toPrompt('', messages);
 
 /** The output of a tool, as the AI SDK sends it to a model. */
 interface ModelOutput {
@@ -28,6 +24,14 @@ export interface ModelMessageLike {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string | readonly object[];
 }
+
+/**
+ * Converts the messages of a context for a loop of the AI SDK: for `messages` of `streamText` or `generateText`. The
+ * loop's own type of a message is inferred, so that these types need no package.
+ */
+export const toModelMessages = <Converted extends ModelMessageLike = ModelMessageLike>(
+  messages: readonly Message[],
+): Converted[] => toPrompt('', messages) as unknown as Converted[];
 
 const outcomes: Readonly<Record<string, ToolOutcome>> = {
   'error-text': 'threw',

@@ -69,7 +69,7 @@ describe('the tarball', () => {
     const types = sources.map((path) => path.replace(/^src/, 'dist').replace(/\.ts$/, '.d.ts'));
     const built = [...types, ...entryNames().map((name) => `dist/${name}.js`)];
     const docs = globSync('docs/**/*.{md,svg,json}', { cwd: checkout });
-    const examples = globSync('examples/{*.{md,ts},07-many-workers/*.ts}', { cwd: checkout });
+    const examples = globSync('examples/{*.{md,ts,py},07-many-workers/*.ts}', { cwd: checkout });
     const expected = ['bin/package.json', 'bin/perdure', 'package.json', ...papers, ...built, ...docs, ...examples];
     const paths = packed.map(({ path }) => path);
     expect(paths.filter((path) => !isPart(path)).sort()).toEqual(expected.sort());

@@ -124,10 +124,10 @@ export class Previews {
   }
 
   /** Registers how to store what was shown of the message that is being written in this process. */
-  storeBy(key: SessionKey, store: () => Promise<void>): Disposable {
+  storeBy(key: SessionKey, store: () => Promise<void>): () => void {
     const name = sessionKeyName(key);
     this.#storing.set(name, store);
-    return { [Symbol.dispose]: () => void (this.#storing.get(name) === store && this.#storing.delete(name)) };
+    return () => void (this.#storing.get(name) === store && this.#storing.delete(name));
   }
 
   /** Stores what this process has shown of the message that is being written. Does not reject. */

@@ -170,7 +170,7 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const startedAt = scope.clock.elapsed();
   const { message } = call.payload;
   const progress = new AnswerProgress(run, model, calledEvent as SessionEvent<'model.called'>, redactor);
-  using _ = scope.previews.storeBy(writer.key, () => progress.flush());
+  const stopStoring = scope.previews.storeBy(writer.key, () => progress.flush());
   const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) => {
     preview({ type: 'delta', message, kind, text });
     progress.show(kind, text);
@@ -199,6 +199,8 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
     signal.throwIfAborted();
     if (isPerdureError(error)) throw error;
     return modelFailed(run, model.name, failureOf(error));
+  } finally {
+    stopStoring();
   }
   progress.end();
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
