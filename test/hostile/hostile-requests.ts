@@ -132,7 +132,8 @@ export const hostileRequests = (
       const wrong = [
         ...brokenTexts,
         ...(isNumber ? oddNumbers : []),
-        ...(names || pattern ? ['nothing', ''] : []),
+        ...(names || (pattern && !new RegExp(pattern, 'u').test('nothing')) ? ['nothing'] : []),
+        ...(names || pattern ? [''] : []),
         ...(maxLength === undefined ? [] : ['x'.repeat(maxLength + 1)]),
         ...(minLength > 0 ? [''] : []),
         ...(name === 'path' && route.path.includes('/files/content')

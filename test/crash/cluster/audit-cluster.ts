@@ -87,9 +87,14 @@ export class ClusterAudit {
     if (strange.length > 0) complain(`inputs that no client sent: ${JSON.stringify(strange)}`);
   }
 
-  /** The run succeeded exactly once, its attempts count up from 1, and none of its events follows its end. */
+  /**
+   * The run succeeded exactly once, its attempts count up from 1, and none of its events follows its end. The exception
+   * is what a fenced worker had shown of an answer: it stores that whenever it notices.
+   */
   #lookAtRun(log: readonly SessionEvent[], run: string, complain: (problem: string) => void): void {
-    const own = log.filter((event) => event.run === run && event.type !== 'input.admitted');
+    const isShown = (event: SessionEvent) =>
+      isA('message.progressed')(event) || (isA('message.abandoned')(event) && event.payload.isRest);
+    const own = log.filter((event) => event.run === run && event.type !== 'input.admitted' && !isShown(event));
     const ends = own.filter(isA('run.ended'));
     this.figures.runs++;
     if (
