@@ -347,6 +347,8 @@ describe.each(storeKinds)('what already happened, on %s', (kind) => {
         details: { earlier: { session: session.id, outcome: 'ok' } },
       });
     }
+    const undeclared = await session.track(tools);
+    await expect(undeclared.refund({ order: 'A' })).rejects.toMatchObject({ code: 'CALL_REPEATED' });
     expect(await typesOf(session)).toEqual([...typesBefore, 'session.tracked']);
     expect(refunds).toEqual(['A', 'A']);
     await (await session.track(tools, { refund: { effects: 'once', repeat: 'allow' } })).refund({ order: 'A' });
