@@ -2,7 +2,7 @@ import { holderName, type ShownHandoff } from '../../schema/handoff.ts';
 import { printableLine } from '../terminal/printable.ts';
 import { ago } from './time.ts';
 
-/** Who holds a session, who handed it over, when, and why, as one line. */
+/** The holder of a session and the handoff that made it so, as one line. */
 export const handoffText = (handoff: ShownHandoff, now: number): string => {
   const { by, at, reason } = handoff;
   return printableLine(

@@ -12,7 +12,7 @@ import { FlowingText } from './flowing-text.ts';
 import type { Person } from './person.ts';
 
 type Kind = 'text' | 'reasoning';
-/** What flows to a terminal. `aside` is text of the model that is not its final answer. */
+/** Text on its way to a terminal. `aside` is text of the model that is not its final answer. */
 type Flow = Kind | 'aside';
 
 interface Answer {

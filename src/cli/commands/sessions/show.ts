@@ -39,7 +39,7 @@ const waitLine = ({ waiting, waitsUntil }: SessionSummary, next: string): string
 /** Number of runs that are searched for the tools of the agent. The newest ones may not have begun. */
 const newestRuns = 20;
 
-/** Who works on the session: the agent or a person, and with which tools. */
+/** The holder of the session, its agent and the agent's tools, as one line. */
 const workers = ({ agent, holder }: SessionSummary, tools: Shown['tools']): string => {
   const held = holder === 'human' ? 'held by a person' : agent ? 'held by its agent' : 'driven by your own loop';
   const offered = tools && `tools: ${tools.map(printableLine).join(', ') || 'none'}`;
