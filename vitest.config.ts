@@ -13,11 +13,17 @@ const minute = 60 * second;
 const suites = {
   test: {
     include: ['src/**/*.test.ts', 'test/integration/**/*.test.ts', 'scripts/**/*.test.ts'],
+    exclude: ['**/*.slow.test.ts'],
     testTimeout: 30 * second,
     kills: 40,
   },
-  slow: { include: ['test/slow/**/*.test.ts', 'test/crash/**/*.test.ts'], testTimeout: 10 * minute, kills: 40 },
-  soak: { include: ['test/crash/**/*.test.ts'], testTimeout: 120 * minute, kills: 500 },
+  slow: {
+    include: ['test/slow/**/*.test.ts', 'test/crash/**/*.test.ts', '{src,test}/**/*.slow.test.ts'],
+    exclude: [],
+    testTimeout: 10 * minute,
+    kills: 40,
+  },
+  soak: { include: ['test/crash/**/*.test.ts'], exclude: [], testTimeout: 120 * minute, kills: 500 },
 };
 
 export default defineConfig(({ mode }) => {
@@ -26,9 +32,12 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       include: suite.include,
+      exclude: [...suite.exclude, '**/node_modules/**'],
       testTimeout: suite.testTimeout,
       hookTimeout: suite.testTimeout,
       env: {
+        // Tests switch the sandbox off, and may run as root.
+        PERDURE_ALLOW_ROOT: '1',
         PERDURE_KILLS: process.env.PERDURE_KILLS ?? String(suite.kills),
         // In this mode only the pooler's contract has random properties, and the test suite runs them without a pooler.
         ...(mode === 'slow' && { PERDURE_PROPERTY_RUNS: process.env.PERDURE_PROPERTY_RUNS ?? '5' }),

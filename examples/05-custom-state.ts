@@ -42,7 +42,7 @@ try {
   console.log(`Refused, and nothing stored: ${error.message}`);
 }
 
-for (const { turn, entries, actor, why } of await session.commits({ path: '/own/**' })) {
+for (const { turn, entries, actor, why } of (await session.commits({ path: '/own/**' })).commits) {
   console.log(`  turn ${turn}  ${entries.join(' ').padEnd(12)}  ${actor}: ${why}`);
 }
 await session.revert(placed!.seq, { why: 'changed their mind' });

@@ -35,11 +35,12 @@ const tools = await session.track(plainTools, { writeFile: { files: ({ path }) =
 await session.append({ role: 'assistant', content: `Done: ${await runLoop(tools)}` });
 
 console.log('Tool calls, newest first:');
-for (const { seq, turn, tool, status } of await session.toolCalls()) {
+for (const { seq, turn, tool, status } of (await session.toolCalls()).calls) {
   console.log(`  seq ${String(seq).padStart(2)}  turn ${turn}  ${tool.padEnd(9)}  ${status}`);
 }
 console.log('Files modified in the last 5 turns:');
-for (const { turn, cause, entries } of await session.commits({ last: { turns: 5 }, path: '/filesModified/**' })) {
+for (const { turn, cause, entries } of (await session.commits({ last: { turns: 5 }, path: '/filesModified/**' }))
+  .commits) {
   const files = entries.filter((entry) => entry.startsWith('/filesModified/'));
   console.log(`  turn ${turn}  ${files.join(' ')}  by ${cause?.tool}`);
 }

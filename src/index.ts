@@ -3,11 +3,12 @@ export type { Authenticated } from './core/access/authenticate.ts';
 export type { Identity } from './core/access/identity.ts';
 export type { KeyRequest, Keys, NewKey } from './core/access/keys.ts';
 export type { MemberChange, Members, NewMember } from './core/access/members.ts';
+export type { Quotas } from './core/access/quotas.ts';
 export type { Workspace, Workspaces } from './core/access/workspaces.ts';
 export type { BundleVerification } from './core/bundles/verify-bundle.ts';
 export type { Compaction, CompactOptions } from './core/context/compact.ts';
 export type { ContextOptions } from './core/context/context.ts';
-export type { TranscriptEntry, TranscriptOptions } from './core/context/transcript.ts';
+export type { TranscriptEntry, TranscriptOptions, TranscriptPage } from './core/context/transcript.ts';
 export type { ChangesOptions, SessionChange } from './core/engine/changes.ts';
 export type { EventsOptions } from './core/engine/events.ts';
 export type { DiffPlace, PlaceRef } from './core/engine/places.ts';
@@ -15,7 +16,7 @@ export type { SnapshotPolicy } from './core/engine/session-folds.ts';
 export type { FileChange } from './core/files/changes.ts';
 export type { FileDiff } from './core/files/text-diff.ts';
 export type { BlobCount, Collected, GcOptions, GcProgress } from './core/maintenance/gc.ts';
-export type { Verification, VerifyOptions } from './core/maintenance/verify.ts';
+export type { Verification, VerifyOptions, VerifyProgress } from './core/maintenance/verify.ts';
 export type { Clock } from './core/ports/clock.ts';
 export type { Queue } from './core/ports/queue.ts';
 export type { OpenSpan, SpanAttributes, SpanStart, Spans } from './core/ports/spans.ts';
@@ -29,7 +30,7 @@ export {
   ToolFailure,
   type ToolHandoff,
 } from './core/ports/tool.ts';
-export type { AnswerOptions, Approvals, HeldSession, PendingApproval } from './core/runs/approvals.ts';
+export type { AnswerOptions, Approvals, ApproveOptions, HeldSession, PendingApproval } from './core/runs/approvals.ts';
 export type { HandoffOptions } from './core/runs/handoff.ts';
 export type { RunPage, RunsOptions, WorkspaceRunPage } from './core/runs/list-runs.ts';
 export type { Retry } from './core/runs/retry.ts';
@@ -51,8 +52,15 @@ export {
   type OutputOf,
   type OwnOf,
 } from './core/session/agent.ts';
-export type { Summarize } from './core/session/context/compaction.ts';
 export type { Context } from './core/session/context/context.ts';
+export type { DroppedEntry, Summarize, Summary } from './core/session/context/extraction.ts';
+export type { EvictedContent } from './core/session/context/recall-key.ts';
+export { summarizeWith } from './core/session/context/summarize-with.ts';
+export type { Matched } from './core/session/diff/compare-sides.ts';
+export type { SideCall, SideCommit, SideMessage, SideModel, SideOutcome } from './core/session/diff/side.ts';
+export type { ModelDifference, UsageDifference } from './core/session/diff/side-changes.ts';
+export type { SideUsage } from './core/session/diff/side-usage.ts';
+export type { WordPart } from './core/session/diff/word-diff.ts';
 export type { Artifact } from './core/session/files-fold.ts';
 export type { CommitRecord } from './core/session/state/commit-record.ts';
 export type { KeepOptions, SessionArtifacts } from './core/session-files/artifacts.ts';
@@ -64,14 +72,27 @@ export type { RestoredFiles, RestoreFilesOptions } from './core/session-files/re
 export type { SessionFiles } from './core/session-files/session-files.ts';
 export type { DeleteOptions, WriteOptions, WrittenFile } from './core/session-files/write-file.ts';
 export type { Adoption, AdoptOptions } from './core/sessions/adopt.ts';
+export type { AttemptPage, AttemptsOptions, TurnAttempt } from './core/sessions/attempts.ts';
 export type { ForkOptions } from './core/sessions/fork.ts';
 export type { OpenOptions } from './core/sessions/open-session.ts';
 export type { Rewind, RewindOptions } from './core/sessions/rewind.ts';
 export type { TreeNode } from './core/sessions/tree.ts';
 export type { Change, CommitOptions } from './core/state/commit.ts';
-export type { SessionDiff } from './core/state/diff.ts';
+export type { CallPage, CommitPage } from './core/state/commits.ts';
+export type { ComparedBranch, ComparedDecision, ComparedFile, Comparison, FirstOf } from './core/state/compare.ts';
+export type {
+  AnswerDifference,
+  DiffCounts,
+  DifferingMessage,
+  DiffOptions,
+  SessionDiff,
+} from './core/state/diff.ts';
 export type { EntryCommit } from './core/state/entry-commits.ts';
+export type { FileDifference } from './core/state/file-differences.ts';
+export type { StateOptions } from './core/state/read-state.ts';
 export type { CallFilter, CommitFilter } from './core/state/record-filter.ts';
+export type { ClearTaintOptions } from './core/state/taint.ts';
+export type { TraceOptions } from './core/state/trace.ts';
 export type { Vault } from './core/vault/vault.ts';
 export type { Dispatcher, DispatcherOptions } from './core/webhooks/dispatcher.ts';
 export type {
@@ -107,7 +128,7 @@ export type { KeyInfo } from './schema/key-info.ts';
 export type { Holder, Status } from './schema/lifecycle.ts';
 export type { Member, MemberRole, Profile } from './schema/member.ts';
 export type { Message, MessageInput, Role, ToolOutcome } from './schema/message.ts';
-export type { Point } from './schema/point.ts';
+export type { Attempt, Point } from './schema/point.ts';
 export type { RunFailureCode } from './schema/run-failure-catalog.ts';
 export type { AnswerPiece, EventPart, ProgressPiece, RunPart } from './schema/run-part.ts';
 export type {
@@ -120,10 +141,15 @@ export type {
   SucceededRun,
   WaitingRun,
 } from './schema/run-result.ts';
+export type { Said } from './schema/said.ts';
 export type { SecretInfo } from './schema/secret-info.ts';
-export type { OwnState, PatchOperation, Provenance, State } from './schema/state.ts';
+export type { OwnState, PatchOperation, Provenance, ShownState, State } from './schema/state.ts';
 export type { SessionSummary } from './schema/summary.ts';
+export type { Taint, TaintReport, TaintSource } from './schema/taint.ts';
+export type { TaintPolicy } from './schema/taint-kinds.ts';
+export type { Trace, TraceEdge, TraceNode } from './schema/trace.ts';
 export type { UsageAmounts, UsageGroup, UsageReport, UsageRow } from './schema/views/usage.ts';
+export type { Waiting, WaitingEntry } from './schema/waiting.ts';
 export type { Delivery, DeliveryAttempt, Webhook, WebhookEvent, WebhookMessage } from './schema/webhook.ts';
 export { defineTool, type ToolDefinition, type ToolRetry } from './tools/define-tool.ts';
 export { verifyBundle } from './verify-bundle.ts';

@@ -5,17 +5,21 @@ import type { Identity } from './core/access/identity.ts';
 import type { Workspaces } from './core/access/workspaces.ts';
 import type { Timing } from './core/engine/scope.ts';
 import type { SnapshotPolicy } from './core/engine/session-folds.ts';
+import type { OutboundPolicy } from './core/host/outbound-policy.ts';
 import { type Clock, checkedClock } from './core/ports/clock.ts';
+import type { Notes } from './core/ports/notes.ts';
 import { systemRandom } from './core/ports/random.ts';
 import type { RuntimeStore } from './core/ports/runtime-store.ts';
 import type { Spans } from './core/ports/spans.ts';
 import { systemTimekeeper } from './core/ports/timekeeper.ts';
 import type { WorkerOptions } from './core/runs/worker-options.ts';
 import type { UsageQuery } from './core/runs/workspace-usage.ts';
+import type { RuntimeProblem } from './core/runtime/identities.ts';
 import type { ScopedRuntime } from './core/runtime/scoped-runtime.ts';
 import { type Agent, agentRegistry } from './core/session/agent.ts';
 import { masterKeySource } from './core/vault/master-key.ts';
-import type { PostRules } from './core/webhooks/post.ts';
+import type { VaultCheck } from './core/vault/vaults.ts';
+import type { WebhookSettings } from './core/webhooks/post.ts';
 import type { Worker } from './core/worker/worker.ts';
 import { checkModels, modelsFields } from './models/check-models.ts';
 import type { ModelsConfig } from './models/models-config.ts';
@@ -24,6 +28,8 @@ import type { SessionEvent } from './schema/event.ts';
 import { fieldProblem } from './schema/field-problem.ts';
 import type { UsageReport } from './schema/views/usage.ts';
 import { parseStore, type StoreAddress, sqliteFileIn } from './stores/parse-store.ts';
+import type { PostgresInspection } from './stores/postgres/inspect-postgres.ts';
+import type { SqliteInspection } from './stores/sqlite/file/inspect.ts';
 
 export interface RuntimeOptions {
   /**
@@ -59,15 +65,22 @@ export interface RuntimeOptions {
   /** How often folds are stored. Opening a session then reads only the events after the last stored fold. */
   readonly snapshots?: SnapshotPolicy;
   /**
-   * Where webhooks may be sent. Default: to public addresses over https. PERDURE_WEBHOOKS_ALLOW_PRIVATE=1 allows other
-   * addresses too.
+   * Which addresses a workspace may give, for webhooks and for clones by callers with a key. Default: public addresses
+   * over https. PERDURE_OUTBOUND_ALLOW_PRIVATE=1 allows other addresses too.
    */
-  readonly webhooks?: Partial<PostRules>;
+  readonly outbound?: Partial<OutboundPolicy>;
+  /** How webhooks are sent. */
+  readonly webhooks?: Partial<WebhookSettings>;
   /**
    * Creates spans around runs, model calls and tool calls, such as `openTelemetrySpans()` of `perdure/observe`.
    * Default: none.
    */
   readonly spans?: Spans;
+  /**
+   * Carries previews of answers between processes in place of the store, which on SQLite carries none. Default: the
+   * store.
+   */
+  readonly notes?: Notes;
   /**
    * Called with the events that this runtime has written. The callback must return quickly. An error that it throws
    * becomes a warning.
@@ -108,12 +121,14 @@ export interface Runtime extends ScopedRuntime, AsyncDisposable {
    * the key file. Both keys are needed until the call returns. If the call was interrupted, repeat it.
    */
   rotateMasterKey(newKey?: string): Promise<{ readonly workspaces: number }>;
+  /** Whether the master key opens each vault that has secrets, with the problem of each that it does not open. */
+  checkVaults(): Promise<readonly VaultCheck[]>;
   /** The folder for worktrees on this machine. */
   readonly data: string;
   /** All workspaces of the store. */
   readonly workspaces: Workspaces;
-  /** Whether the store responds. */
-  isReady(): Promise<boolean>;
+  /** What keeps the runtime from its work: a store that does not answer, or a vault that cannot be opened. */
+  problems(): Promise<readonly RuntimeProblem[]>;
   /**
    * Drains the runtime's own worker, stops other workers, waits for calls in progress, and ends followers. It is
    * idempotent. `await using` calls it at the end of a block.
@@ -168,7 +183,23 @@ export const backUpStore = async (store: RuntimeOptions['store'], target: string
   throw new PerdureError('INVALID_INPUT', `backup copies a store on SQLite; ${remedy}`);
 };
 
-const places = ({ data = process.env.PERDURE_DATA, store }: RuntimeOptions) => {
+/** What a look at a store finds. Looking changes nothing, and opens no store of the program's own. */
+export type StoreInspection = SqliteInspection | PostgresInspection | { readonly kind: 'other' };
+
+/** Looks at a store without opening or migrating it, and says which folder holds the worktrees beside it. */
+export const inspectStore = async (
+  options: Pick<RuntimeOptions, 'store' | 'data'>,
+): Promise<{ readonly store: StoreInspection; readonly data: string }> => {
+  const { data } = places(options);
+  const given = parseStore(options.store);
+  if ('file' in given)
+    return { data, store: (await import('./stores/sqlite/file/inspect.ts')).inspectSqlite(given.file) };
+  if (!('url' in given)) return { data, store: { kind: 'other' } };
+  const { inspectPostgres } = await import('./stores/postgres/inspect-postgres.ts');
+  return { data, store: await inspectPostgres(given.url, await poolSizeIn(process.env.PERDURE_POOL_SIZE)) };
+};
+
+const places = ({ data = process.env.PERDURE_DATA, store }: Pick<RuntimeOptions, 'data' | 'store'>) => {
   const file = typeof store === 'string' ? sqliteFileIn(store) : undefined;
   return { data: resolve(data || (file ? dirname(file) : '.perdure')), storeFile: file && resolve(file) };
 };
@@ -183,8 +214,10 @@ const fields: Record<keyof RuntimeOptions, true> = {
   timing: true,
   clock: true,
   snapshots: true,
+  outbound: true,
   webhooks: true,
   spans: true,
+  notes: true,
   onAppended: true,
   onWarning: true,
 };
@@ -214,6 +247,32 @@ const refuseOldNode = (): void => {
   );
 };
 
+const runsOpen = ({ tools, prepare }: Agent): boolean =>
+  [...tools.values(), ...(prepare ? [prepare.shell] : [])].some(({ confinement }) => confinement === 'off');
+
+/** The agents whose commands run without a sandbox, because the deployment switched it off. */
+const openAgents = (agents: readonly Agent[]): string =>
+  agents
+    .filter(runsOpen)
+    .map(({ name }) => name)
+    .join(', ');
+
+/** Rejects a worker of root whose commands would run without a sandbox, because they could change the whole host. */
+const refuseOpenRoot = (agents: readonly Agent[]): void => {
+  const names = openAgents(agents);
+  if (names === '' || process.getuid?.() !== 0 || process.env.PERDURE_ALLOW_ROOT === '1') return;
+  throw new PerdureError(
+    'ROOT_REFUSED',
+    `the sandbox is off for ${names}, and commands would run as root: run the worker as another user, remove \`sandbox: 'off'\`, or set PERDURE_ALLOW_ROOT=1`,
+  );
+};
+
+const warnOfOpenAgents = (agents: readonly Agent[], onWarning: (problem: unknown) => void): void => {
+  const names = openAgents(agents);
+  if (names === '') return;
+  onWarning(new Error(`the sandbox is off for ${names}: commands can do whatever the worker's user can`));
+};
+
 /**
  * Validates the options before anything is opened, so that rejected options create no store. Returns the agents by
  * name and version.
@@ -229,6 +288,7 @@ const checkOptions = async (options: RuntimeOptions): Promise<ReadonlyMap<string
   }
   if (data !== undefined && typeof data !== 'string') throw new PerdureError('INVALID_INPUT', 'data: expected text');
   const registry = agentRegistry(agents);
+  if (worker !== false) refuseOpenRoot(agents);
   await checkSettings(options);
   return registry;
 };
@@ -253,12 +313,19 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
   });
   const { models = {}, snapshots, onWarning = warn, timing } = given;
   const clock = systemTimekeeper(given.clock && checkedClock(given.clock));
-  const [store, { identitiesOn }, { resolveModels }, { knownSecrets }] = await Promise.all([
+  const [store, { identitiesOn }, { resolveModels }, { knownSecrets }, { recallTool }] = await Promise.all([
     storeOf(given.store, onWarning),
     import('./core/runtime/identities.ts'),
     import('./models/resolve-model.ts'),
     import('./models/providers.ts'),
+    import('./tools/session/recall-tool.ts'),
   ]);
+  let isWarned = false;
+  const warnOnce = (): void => {
+    if (!isWarned) warnOfOpenAgents(given.agents ?? [], onWarning);
+    isWarned = true;
+  };
+  if (given.worker !== false) warnOnce();
   const closing = new AbortController();
   const place = places(options);
   const identities = identitiesOn({
@@ -267,14 +334,17 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     random: systemRandom,
     snapshots,
     agents,
+    recallTool,
     isWorking: given.worker ?? true,
     onWarning,
     ...place,
     masterKey: masterKeySource(place.data, options.masterKey, process.env),
     secrets: async () => knownSecrets(models),
     timing,
-    postRules: { allowPrivate: process.env.PERDURE_WEBHOOKS_ALLOW_PRIVATE === '1', ...options.webhooks },
+    outbound: { allowPrivate: process.env.PERDURE_OUTBOUND_ALLOW_PRIVATE === '1', ...options.outbound },
+    webhooks: options.webhooks,
     spans: options.spans,
+    notes: options.notes,
     onAppended: options.onAppended,
     closing: closing.signal,
     models: Object.assign(async (model: unknown) => resolveModels(models)(model), {
@@ -297,20 +367,18 @@ export const openRuntime = async (options: RuntimeOptions): Promise<Runtime> => 
     ...local,
     as: identities.as,
     data: place.data,
-    worker: (wanted) => (wanted?.session === undefined ? identities : local).worker(wanted),
+    worker: (wanted) => {
+      refuseOpenRoot(given.agents ?? []);
+      warnOnce();
+      return (wanted?.session === undefined ? identities : local).worker(wanted);
+    },
     usage: (query) => (query?.by === 'workspace' ? identities.usageOfWorkspaces(query) : local.usage(query)),
     authenticate: identities.authenticate,
     makeMasterKey: identities.makeMasterKey,
     rotateMasterKey: identities.rotateMasterKey,
+    checkVaults: identities.checkVaults,
     workspaces: identities.workspaces,
-    isReady: async () => {
-      try {
-        await identities.workspaces.list();
-        return true;
-      } catch {
-        return false;
-      }
-    },
+    problems: identities.problems,
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,9 +1,10 @@
 import { environment } from '../../src/cli/parse/environment.ts';
 import { defaultStore } from '../../src/cli/parse/store-address.ts';
 import { defaultSnapshotPolicy } from '../../src/core/engine/session-folds.ts';
+import { defaultOutboundPolicy } from '../../src/core/host/outbound-policy.ts';
 import { Options as WorkerOptions } from '../../src/core/runs/worker-options.ts';
 import { Timings } from '../../src/core/runtime/scopes.ts';
-import { defaultPostRules } from '../../src/core/webhooks/post.ts';
+import { defaultWebhookSettings } from '../../src/core/webhooks/post.ts';
 import { defaultContextTokens, defaultStallMs } from '../../src/models/from-language-model.ts';
 import { defaultDrainMs, defaultTimeouts } from '../../src/servers/http/listen.ts';
 import { serveDefaults } from '../../src/servers/http/server.ts';
@@ -61,10 +62,16 @@ const groups: readonly Group[] = [
     defaults: { ...defaultSnapshotPolicy },
   },
   {
+    title: 'outbound',
+    about: 'The field `outbound` of `openRuntime`: which addresses a workspace may give.',
+    members: membersOf('src/core/host/outbound-policy.ts', 'OutboundPolicy'),
+    defaults: { ...defaultOutboundPolicy },
+  },
+  {
     title: 'webhooks',
     about: 'The field `webhooks` of `openRuntime`.',
-    members: membersOf('src/core/webhooks/post.ts', 'PostRules'),
-    defaults: { ...defaultPostRules },
+    members: membersOf('src/core/webhooks/post.ts', 'WebhookSettings'),
+    defaults: { ...defaultWebhookSettings },
   },
   {
     title: 'runtime.worker',

@@ -83,6 +83,12 @@ const handles: readonly Handle[] = [
     verbs: 'members',
   },
   {
+    title: 'runtime.quotas',
+    about: 'What members of the workspace may use.',
+    interfaces: [['src/core/access/quotas.ts', 'Quotas']],
+    verbs: 'quotas',
+  },
+  {
     title: 'runtime.keys',
     about: 'The API keys that members present to a server.',
     interfaces: [['src/core/access/keys.ts', 'Keys']],

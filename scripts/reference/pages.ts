@@ -5,8 +5,9 @@ import { errorsPage } from './errors-page.ts';
 import { eventsPage } from './events-page.ts';
 import { indexPage } from './index-page.ts';
 import { libraryPage } from './library-page.ts';
+import { lifecycleTable } from './lifecycle-table.ts';
 import { openapiJson, openapiPage } from './openapi-page.ts';
-import type { Page } from './page.ts';
+import type { Page, PagePart } from './page.ts';
 import { shapesPage } from './shapes-page.ts';
 
 export const pages: readonly Page[] = [
@@ -21,3 +22,5 @@ export const pages: readonly Page[] = [
   openapiJson,
   shapesPage,
 ];
+
+export const pageParts: readonly PagePart[] = [lifecycleTable];

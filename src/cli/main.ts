@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { endedByOthers, strayError, unfinished } from './config/running-config.ts';
+import { reportToolRejection } from './config/tool-rejections.ts';
 import { report, reportAtOnce, runCli } from './dispatch/run-cli.ts';
 import type { World } from './parse/world.ts';
 import { dropSignalEchoes } from './render/drop-signal-echoes.ts';
 import { personAt } from './runs/person.ts';
+import { parentProcess, startWorkerProcess } from './serve/worker-process.ts';
 import { readHiddenLine } from './terminal/hidden-line.ts';
+import { printableLine } from './terminal/printable.ts';
 import { programName } from './terminal/program-name.ts';
 import { terminalOf } from './terminal/terminal.ts';
 
@@ -47,6 +50,8 @@ const world: World = {
     hiddenLine: (prompt: string) => readHiddenLine(process.stdin, process.stderr, prompt),
   }),
   startDetached,
+  startWorkerProcess,
+  parent: parentProcess(),
   call: (argv, differing) => runCli({ ...world, ...differing, argv }),
   // Loaded on demand, so that help and version answer immediately.
   openRuntime: async (options) => (await import('../runtime.ts')).openRuntime(options),
@@ -61,6 +66,11 @@ const end = (code: number): never => {
 };
 const fail = async (error: unknown): Promise<never> => end(await report(world, error));
 process.on('uncaughtException', (error) => void strayError(error).then(fail));
+const warn = (text: string): void => void world.err.write(`warning: ${printableLine(text)}\n`).catch(() => {});
+// A promise that a tool forgot must not end the work of others. Every other rejection is a defect and ends the process.
+process.on('unhandledRejection', (reason) => {
+  if (!reportToolRejection(reason, warn)) throw reason;
+});
 // The event loop is empty but no exit code was set. Without this, the process would exit as if it had succeeded.
 process.once('beforeExit', () => void fail(unfinished()));
 // The same applies when other code ends the process during a command.

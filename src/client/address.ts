@@ -18,12 +18,14 @@ export const queryText = (query: Query = {}): string => {
   return given.size > 0 ? `?${given}` : '';
 };
 
-/** Formats a point as a query parameter: `seq:N` or `turn:N`. */
-export const pointText = (point: Point | undefined): string | undefined =>
-  point && ('seq' in point ? `seq:${point.seq}` : `turn:${point.turn}`);
+/** Formats a point as a query parameter: `seq:N`, `turn:N` or `turn:N#A`. */
+export const pointText = (point: Point | undefined): string | undefined => {
+  if (!point) return undefined;
+  if ('seq' in point) return `seq:${point.seq}`;
+  return 'attempt' in point ? `turn:${point.turn}#${point.attempt}` : `turn:${point.turn}`;
+};
 
 export const placeText = (place: Place): string => {
-  if ('attempt' in place) return `turn:${place.turn}#${place.attempt}`;
   const { session, ...point } = place as { session?: SessionId } & Point;
   const at = Object.keys(point).length > 0 ? pointText(point as Point) : undefined;
   return [session, at].filter((part) => part !== undefined).join('@');

@@ -2,7 +2,7 @@ import type { CommitRecord } from '../core/session/state/commit-record.ts';
 import { patchBetween } from '../core/session/state/patch-between.ts';
 import type { Change, CommitOptions } from '../core/state/commit.ts';
 import { isPerdureError, PerdureError } from '../schema/error.ts';
-import type { PatchOperation, State } from '../schema/state.ts';
+import type { PatchOperation, ShownState, State } from '../schema/state.ts';
 import type { Transport } from './transport.ts';
 
 type Mutation = Extract<Change, (...args: never[]) => unknown>;
@@ -46,8 +46,9 @@ export const commitAfar = async (
 ): Promise<CommitRecord | undefined> => {
   if (typeof change !== 'function') return send(transport, session, change, options);
   for (let tries = 1; ; tries++) {
-    const { value, tag } = await transport.tagged<State>(`${session}/state`);
-    const patch = patchBy(value, change);
+    const { value, tag } = await transport.tagged<ShownState>(`${session}/state`);
+    const { waiting: _, ...state } = value;
+    const patch = patchBy(state, change);
     try {
       return await send(transport, session, patch, {
         ...options,

@@ -77,7 +77,7 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   );
   await record('commits of turns', session.commits({ turns: { from: 0, to: 9 }, since: new Date(0), limit: 2 }));
   await record('all commits', sessions.commits({ path: '/facts/port', since: 0 }));
-  const [newest] = await session.commits({ limit: 1, path: '/plan/**' });
+  const [newest] = (await session.commits({ limit: 1, path: '/plan/**' })).commits;
   await record('revert', session.revert(newest!.seq, { why: 'not yet' }));
   await record('pin', session.pin('port'));
   await record('unpin', session.unpin('port'));
@@ -107,12 +107,20 @@ const scenario = async (runtime: ScopedRuntime | Client): Promise<readonly unkno
   const fork = await session.fork({ at: { turn: 1 }, title: 'Fork' });
   await fork.commit([{ op: 'add', path: '/facts/host', value: 'here' }]);
   await record('diff', session.diff({ turn: 1 }, { session: fork.id }));
+  const paged = await session.diff({ turn: 0 }, { session: fork.id }, { content: true, limit: 1 });
+  await record('diff, first page', Promise.resolve(paged));
+  const next = { content: true, limit: 1, cursor: paged.cursor };
+  await record('diff, next page', session.diff({ turn: 0 }, { session: fork.id }, next));
+  await record('compare', session.compare([{ turn: 1 }, { session: fork.id }]));
   await record('adopt', session.adopt(fork.id, { onConflict: 'theirs' }));
+  await record('trace', session.trace('/facts/host', { depth: 5 }));
   await record('happened', session.happened());
   await record('happened beyond', session.happened({ after: { turn: 0 } }));
   await record('tree', session.tree());
   await record('rewind', session.rewind({ to: { turn: 1 }, reason: 'again' }));
   await record('retry', session.retry({ turn: 1 }));
+  await record('attempts', session.attempts());
+  await record('state of an attempt', session.state({ at: { turn: 1, attempt: 1 } }));
   await record('compact', session.compact({ keepTurns: 1 }));
   await record('verify', session.verify({ quick: true }));
   await record('pause', session.pause({ reason: 'lunch' }));
@@ -306,7 +314,7 @@ test('[CLIENT4] a client can follow a session, its commits, a run and the worksp
   expect(parts.at(-1)).toMatchObject({ type: 'end', result: { status: 'succeeded', output: 'Done.' } });
   await again.waitForEnd();
   await (await runtime.sessions.get(session.id)).commit([{ op: 'add', path: '/facts/port', value: 1 }]);
-  const [here] = await (await runtime.sessions.get(session.id)).commits({ path: '/facts/**' });
+  const [here] = (await (await runtime.sessions.get(session.id)).commits({ path: '/facts/**' })).commits;
   expect((await committed).value).toEqual(JSON.parse(JSON.stringify(here)));
   const newest = (await session.summary()).seq;
   const followed: number[] = [];

@@ -7,7 +7,7 @@ import { dataOf } from './events.ts';
 import { filterQuery } from './filters.ts';
 import { follow } from './follow.ts';
 import { localOnly } from './local-only.ts';
-import { approvalsAfar, auditAfar, keysAfar, membersAfar, vaultAfar, webhooksAfar } from './registry.ts';
+import { approvalsAfar, auditAfar, keysAfar, membersAfar, quotasAfar, vaultAfar, webhooksAfar } from './registry.ts';
 import { type ClientSessions, sessionsAfar } from './sessions.ts';
 import { type ConnectOptions, freshKey, type Transport, transportTo } from './transport.ts';
 
@@ -15,6 +15,7 @@ type Verbs = Pick<
   ScopedRuntime,
   | 'approvals'
   | 'members'
+  | 'quotas'
   | 'keys'
   | 'audit'
   | 'vault'
@@ -51,6 +52,7 @@ export const connect = (options: ConnectOptions): Client => {
     agents: { list: async () => (await transport.json<{ agents: readonly AgentInfo[] }>('/v1/agents')).agents },
     approvals: approvalsAfar(transport),
     members: membersAfar(transport),
+    quotas: quotasAfar(transport),
     keys: keysAfar(transport),
     audit: auditAfar(transport),
     vault: vaultAfar(transport),

@@ -32,8 +32,8 @@ export const filesAfar = (transport: Transport, session: SessionId): SessionFile
       const query = { from: placeText(from), to: placeText(to) };
       return (await transport.json<Listed<'changes', SessionFiles['changes']>>(`${at}/changes`, { query })).changes;
     },
-    history: async (path, options) => {
-      const query = { path, ...options };
+    history: async (path, { at: point, ...options } = {}) => {
+      const query = { path, ...options, at: pointText(point) };
       return (await transport.json<Listed<'versions', SessionFiles['history']>>(`${at}/history`, { query })).versions;
     },
     restore: (to, { idempotencyKey = freshKey(), ...options } = {}) =>

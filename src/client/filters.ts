@@ -1,5 +1,6 @@
 import type { RunsOptions } from '../core/runs/list-runs.ts';
 import type { UsageQuery } from '../core/runs/workspace-usage.ts';
+import type { ListOptions } from '../core/sessions/list-sessions.ts';
 import type { CallFilter, CommitFilter } from '../core/state/record-filter.ts';
 import type { Query } from './address.ts';
 
@@ -20,6 +21,13 @@ export const filterQuery = ({
   lastTurns: last?.turns,
   fromTurn: turns?.from,
   toTurn: turns?.to,
+});
+
+export const listQuery = ({ since, until, metadata, ...options }: ListOptions = {}): Query => ({
+  ...options,
+  metadata: metadata && JSON.stringify(metadata),
+  since: time(since),
+  until: time(until),
 });
 
 export const runsQuery = ({ since, until, ...options }: RunsOptions = {}): Query => ({

@@ -1,6 +1,7 @@
 import type { Audit } from '../core/access/audit.ts';
 import type { Keys } from '../core/access/keys.ts';
 import type { Members } from '../core/access/members.ts';
+import type { Quotas } from '../core/access/quotas.ts';
 import type { Approvals } from '../core/runs/approvals.ts';
 import type { Vault } from '../core/vault/vault.ts';
 import type { Webhooks } from '../core/webhooks/webhooks.ts';
@@ -30,12 +31,24 @@ export const membersAfar = (transport: Transport): Members => ({
   remove: (id) => transport.done(path`/v1/members/${id}`, { method: 'DELETE' }),
 });
 
+export const quotasAfar = (transport: Transport): Quotas => {
+  const of = (member: string | undefined): string =>
+    member === undefined ? '/v1/quotas/members' : path`/v1/quotas/members/${member}`;
+  return {
+    mine: () => transport.json('/v1/me/quota'),
+    list: () => transport.json('/v1/quotas'),
+    set: (limits, { member } = {}) => transport.json(of(member), { method: 'PUT', body: limits }),
+    remove: ({ member } = {}) => transport.done(of(member), { method: 'DELETE' }),
+  };
+};
+
 /**
  * API keys on a server. The server does not store the token that a request creates, so such a request is never
  * retried.
  */
 export const keysAfar = (transport: Transport): Keys => ({
   create: (request = {}) => transport.json('/v1/keys', { method: 'POST', body: request }),
+  createToken: (request) => transport.json('/v1/tokens', { method: 'POST', body: request }),
   list: async () => (await transport.json<Listed<'keys', Keys['list']>>('/v1/keys')).keys,
   rotate: (id) => transport.json(path`/v1/keys/${id}/rotate`, { method: 'POST', body: {} }),
   revoke: (id) => transport.json(path`/v1/keys/${id}`, { method: 'DELETE' }),

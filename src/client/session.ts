@@ -4,6 +4,7 @@ import type { Agent, OutputOf, OwnOf } from '../core/session/agent.ts';
 import type { CommitRecord } from '../core/session/state/commit-record.ts';
 import type { Reversal } from '../core/sessions/revert.ts';
 import type { Rewind } from '../core/sessions/rewind.ts';
+import type { StateOptions } from '../core/state/read-state.ts';
 import type { Replay, ReplayOptions } from '../core/worker/replay.ts';
 import type { Damage } from '../schema/damage.ts';
 import type { RunId, SessionId } from '../schema/ids.ts';
@@ -20,6 +21,7 @@ import type { Listed } from './listed.ts';
 import { localOnly } from './local-only.ts';
 import { runAfar } from './run.ts';
 import { freshKey, type Transport } from './transport.ts';
+import { verifyAfar } from './verify.ts';
 import { watchCommits } from './watch.ts';
 
 /** A session on a server, with the same verbs as the library's own. */
@@ -62,11 +64,10 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
       return (await post<Listed<'events', Session['append']>>(`${at}/messages`, body, idempotencyKey)).events;
     },
     update: (about) => transport.done(at, { method: 'PATCH', body: about }),
+    share: (options) => move(`${at}/share`, options),
     events: (options) => readEvents(transport, at, options),
-    transcript: async ({ at: point, lastTurns } = {}) => {
-      const query = { at: pointText(point), lastTurns };
-      return (await transport.json<Listed<'entries', Session['transcript']>>(`${at}/transcript`, { query })).entries;
-    },
+    transcript: ({ at: point, ...page } = {}) =>
+      transport.json(`${at}/transcript`, { query: { ...page, at: pointText(point) } }),
     context: async ({ at: point, maxTokens, instructions } = {}) => {
       if (instructions !== undefined) throw localOnly('context({ instructions })', 'leave them out');
       return transport.json(`${at}/context`, { query: { at: pointText(point), maxTokens } });
@@ -99,18 +100,16 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     handoff: (options) => move(`${at}/handoff`, options),
     limit: (limits, options) => move(`${at}/limits`, { limits, ...options }),
     usage: () => transport.json(`${at}/usage`),
-    state: ({ at: point } = {}) => transport.json(`${at}/state`, { query: { at: pointText(point) } }),
+    state: ({ at: point, path: part }: StateOptions & { readonly path?: string | undefined } = {}) =>
+      transport.json<never>(`${at}/state`, { query: { at: pointText(point), path: part } }),
     commit: (change, options) => commitAfar(transport, at, change, options),
     lift: (paths, options) => post(`${at}/lift`, { paths: typeof paths === 'string' ? [paths] : paths, ...options }),
-    commits: async (filter) => {
-      const query = filterQuery(filter);
-      return (await transport.json<Listed<'commits', Session['commits']>>(`${at}/commits`, { query })).commits;
-    },
-    toolCalls: async (filter) => {
-      const query = filterQuery(filter);
-      return (await transport.json<Listed<'calls', Session['toolCalls']>>(`${at}/tool-calls`, { query })).calls;
-    },
+    taint: () => transport.json(`${at}/taint`),
+    clearTaint: (options) => post(`${at}/taint/clear`, options),
+    commits: (filter) => transport.json(`${at}/commits`, { query: filterQuery(filter) }),
+    toolCalls: (filter) => transport.json(`${at}/tool-calls`, { query: filterQuery(filter) }),
     watchCommits: (filter) => watchCommits(transport, at, filter),
+    trace: (entry, options) => transport.json(`${at}/trace`, { query: { path: entry, ...options } }),
     revert: async (seq, options) => {
       type Answer = { readonly commit?: CommitRecord; readonly files?: Reversal['files'] };
       const { commit, files = [] } = await post<Answer>(`${at}${path`/commits/${seq}/revert`}`, options);
@@ -118,7 +117,9 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     },
     adopt: (branch, options) =>
       post(`${at}/adopt`, { branch: typeof branch === 'string' ? branch : branch.id, ...options }),
-    diff: async (from, to) => transport.json(`${at}/diff`, { query: { from: placeText(from), to: placeText(to) } }),
+    diff: async (from, to, options) =>
+      transport.json(`${at}/diff`, { query: { from: placeText(from), to: placeText(to), ...options } }),
+    compare: async (branches) => transport.json(`${at}/compare`, { query: { branch: branches.map(placeText) } }),
     bind: async <A extends Agent>(agent: A | AgentRef) => {
       await move(`${at}/bind`, agentRef(agent));
       return sessionAfar(transport, id) as ClientSessionOf<A>;
@@ -145,6 +146,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
       );
       return { ...retry, ...(started && { run: run(started) }) };
     },
+    attempts: (options = {}) => transport.json(`${at}/attempts`, { query: options }),
     replay: async ({ turn, agent, model, live }) =>
       post(`${at}/replay`, { turn, model: namedModel(model), live, ...(agent && { agent: agentRef(agent) }) }),
     fork: async (options) => sessionAfar(transport, (await post<SessionSummary>(`${at}/fork`, options)).id),
@@ -154,7 +156,7 @@ export const sessionAfar = (transport: Transport, id: SessionId): ClientSession<
     },
     happened: ({ after } = {}) => transport.json(`${at}/happened`, { query: { after: pointText(after) } }),
     tree: () => transport.json(`${at}/tree`),
-    verify: ({ quick } = {}) => transport.json(`${at}/verify`, { query: { quick } }),
+    verify: (options) => verifyAfar(transport, at, options),
     damage: async () => (await transport.json<{ readonly damage?: Damage }>(`${at}/damage`)).damage,
     repair: async () => {
       type Answer = { readonly damage?: Damage; readonly fork?: SessionSummary };

@@ -8,7 +8,7 @@ import { parseInput } from '../schema/parse-input.ts';
 import type { SessionSummary } from '../schema/summary.ts';
 import { path } from './address.ts';
 import { type AgentRef, agentRef } from './agent-ref.ts';
-import { filterQuery, runsQuery } from './filters.ts';
+import { filterQuery, listQuery, runsQuery } from './filters.ts';
 import type { Listed } from './listed.ts';
 import { localOnly } from './local-only.ts';
 import { type ClientSessionOf, sessionAfar } from './session.ts';
@@ -30,13 +30,21 @@ export interface ClientSessions extends Omit<Sessions, 'open' | 'get' | 'import'
   import(bundle: AsyncIterable<Uint8Array>, options?: Pick<ImportOptions, 'signal'>): Promise<Imported>;
 }
 
+const idOf = (session: SessionId | { readonly id: SessionId }): SessionId =>
+  typeof session === 'object' ? session.id : session;
+
+const carriedFrom = (from: OpenOptions['carryFrom']) => {
+  if (typeof from !== 'object' || 'id' in from) return from && idOf(from);
+  return { session: idOf(from.session), files: from.files };
+};
+
 export const sessionsAfar = (transport: Transport): ClientSessions => ({
   open: async <A extends Agent>({ agent, carryFrom, files, ...about }: ClientOpenOptions<A> = {}) => {
     if (files) throw localOnly('open({ files })', 'open the session, then write its files with session.files.write');
     const body = {
       ...about,
       ...(agent && { agent: agentRef(agent) }),
-      carryFrom: typeof carryFrom === 'object' ? carryFrom.id : carryFrom,
+      carryFrom: carriedFrom(carryFrom),
     };
     const asked = { method: 'POST', body, idempotencyKey: freshKey() } as const;
     const { id } = await transport.json<SessionSummary>('/v1/sessions', asked);
@@ -47,17 +55,11 @@ export const sessionsAfar = (transport: Transport): ClientSessions => ({
     await transport.json(path`/v1/sessions/${session}`);
     return sessionAfar(transport, session) as ClientSessionOf<A>;
   },
-  list: (query) => transport.json('/v1/sessions', { query: { ...query } }),
+  list: (options) => transport.json('/v1/sessions', { query: listQuery(options) }),
   export: (ids) => transport.chunks('/v1/export', { query: { session: ids } }),
   import: (bundle, { signal } = {}) => transport.json('/v1/import', { method: 'POST', content: bundle, signal }),
-  commits: async (filter) => {
-    const query = filterQuery(filter);
-    return (await transport.json<Listed<'commits', Sessions['commits']>>('/v1/commits', { query })).commits;
-  },
-  toolCalls: async (filter) => {
-    const query = filterQuery(filter);
-    return (await transport.json<Listed<'calls', Sessions['toolCalls']>>('/v1/tool-calls', { query })).calls;
-  },
+  commits: (filter) => transport.json('/v1/commits', { query: filterQuery(filter) }),
+  toolCalls: (filter) => transport.json('/v1/tool-calls', { query: filterQuery(filter) }),
   runs: (options) => transport.json('/v1/runs', { query: runsQuery(options) }),
   rebuildProjections: async () =>
     (

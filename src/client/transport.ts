@@ -8,8 +8,11 @@ import { retryDelayMs } from './retry-delay.ts';
 export interface ConnectOptions {
   /** Address of the server, such as http://127.0.0.1:4730. */
   readonly url: string;
-  /** API key of a member, created by `perdure keys create`. */
-  readonly key: string;
+  /**
+   * API key of a member, created by `perdure keys create`. A function returns a current token, for a browser: it is
+   * called before the first request, and again when the server no longer accepts the token.
+   */
+  readonly key: string | (() => string | Promise<string>);
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
 }
@@ -160,14 +163,39 @@ const refuseDotSegments = (path: string): void => {
   throw new PerdureError('INVALID_INPUT', 'a name in a request must not be . or ..');
 };
 
+/** The key of the options. One that a function returns is kept until the server rejects it. */
+const currentKey = (key: ConnectOptions['key']) => {
+  const headerOf = (text: string): string => `Bearer ${parseKey(text)}`;
+  if (typeof key !== 'function') {
+    const header = headerOf(key);
+    return { read: async () => header, renew: () => false };
+  }
+  let current: Promise<string> | undefined;
+  return {
+    read: (): Promise<string> => {
+      const asked = current ?? Promise.resolve().then(key).then(headerOf);
+      current = asked;
+      asked.catch(() => {
+        if (current === asked) current = undefined;
+      });
+      return asked;
+    },
+    renew: (): boolean => {
+      current = undefined;
+      return true;
+    },
+  };
+};
+
 export const transportTo = (options: ConnectOptions): Transport => {
   const server = parseServer(options.url);
-  const authorization = `Bearer ${parseKey(options.key)}`;
+  const authorizationOf = currentKey(options.key);
   const send = options.fetch ?? ((...request: Parameters<typeof fetch>) => fetch(...request));
 
   const attempt = async <T>(path: string, asked: Asked, read: (response: Response) => Promise<T>) => {
     const { method = 'GET', query, idempotencyKey, signal } = asked;
     const { headers, ...content } = contentOf(asked);
+    const authorization = await authorizationOf.read();
     try {
       const response = await send(`${server}${path}${queryText(query)}`, {
         method,
@@ -193,9 +221,14 @@ export const transportTo = (options: ConnectOptions): Transport => {
   const ask = async <T>(path: string, given: Asked, read: (response: Response) => Promise<T>): Promise<T> => {
     refuseDotSegments(path);
     const asked = withKey(withFixedContent(given));
+    let isRenewed = false;
     for (let count = 1; ; count++) {
       const tried = await attempt(path, asked, read);
       if ('value' in tried) return tried.value;
+      if (!isRenewed && isPerdureError(tried.error, 'UNAUTHENTICATED') && authorizationOf.renew()) {
+        isRenewed = true;
+        continue;
+      }
       const isOver = count >= maxAttempts && !asked.isPatient;
       if (isOver || !mayRepeat(tried, asked, count)) throw withAdvice(withOutcome(tried.error, asked), server);
       await pause(retryDelayMs(count, tried.waitMs), { signal: asked.signal });

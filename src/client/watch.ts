@@ -1,5 +1,5 @@
 import { abortableGenerator } from '../concurrency/abortable-generator.ts';
-import { type CommitRecord, commitRecord, isMatch } from '../core/session/state/commit-record.ts';
+import { type CommitRecord, commitRecord, meetsAll } from '../core/session/state/commit-record.ts';
 import type { WatchFilter } from '../core/state/record-filter.ts';
 import { parseInput } from '../schema/parse-input.ts';
 import { PathPattern } from '../schema/path-pattern.ts';
@@ -10,13 +10,12 @@ async function* commitsAfter(
   transport: Transport,
   session: string,
   start: Promise<number>,
-  { path, provenance, signal }: WatchFilter,
+  { signal, ...conditions }: WatchFilter,
 ): AsyncGenerator<CommitRecord, void, void> {
-  const levels = typeof provenance === 'string' ? [provenance] : provenance;
   for await (const event of followEvents(transport, session, { after: await start, signal })) {
     if (event.type !== 'state.committed') continue;
     const record = commitRecord(event);
-    if (isMatch(record, path, levels)) yield record;
+    if (meetsAll(record, conditions)) yield record;
   }
 }
 

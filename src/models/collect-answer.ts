@@ -59,14 +59,50 @@ export interface Collector {
   parts(): readonly AssistantPart[];
 }
 
+export interface CollectorBound {
+  /** The maximum bytes that are kept of an answer. */
+  readonly maxBytes: number;
+  /** The maximum parts of the stream, because parts without text take time and memory too. */
+  readonly maxParts: number;
+  readonly failure: () => Error;
+}
+
+/** The memory of a part beside its text. */
+const partBytes = 100;
+
+const metadataBytes = (metadata: Metadata): number => (metadata ? JSON.stringify(metadata).length : 0);
+
+/** The bytes that the collector keeps of a part. The inputs of calls count when the call is complete. */
+const keptBytes = (part: LanguageModelV4StreamPart): number => {
+  switch (part.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+      return Buffer.byteLength(part.delta) + metadataBytes(part.providerMetadata);
+    case 'text-start':
+    case 'text-end':
+    case 'reasoning-start':
+    case 'reasoning-end':
+      return partBytes + metadataBytes(part.providerMetadata);
+    case 'tool-call':
+      return partBytes + Buffer.byteLength(part.input) + metadataBytes(part.providerMetadata);
+    case 'file':
+      return partBytes + (part.data.type === 'data' ? part.data.data.length : 0) + metadataBytes(part.providerMetadata);
+    default:
+      return 0;
+  }
+};
+
 /** Assembles an answer from its stream, with the parts in the order in which they began. */
 export const collectAnswer = (
   callIdFor: (given: string) => string,
   onDelta: (delta: ModelDelta) => void,
+  { maxBytes, maxParts, failure }: CollectorBound,
 ): Collector => {
   const parts: (Block | AssistantPart)[] = [];
   const open = new Map<string, Block>();
   let finish: FinishPart | undefined;
+  let bytes = 0;
+  let count = 0;
 
   const blockOf = (type: Block['type'], id: string, metadata: Metadata): Block => {
     const key = `${type} ${id}`;
@@ -105,6 +141,9 @@ export const collectAnswer = (
 
   return {
     add(part) {
+      bytes += keptBytes(part);
+      count++;
+      if (bytes > maxBytes || count > maxParts) throw failure();
       switch (part.type) {
         case 'text-start':
           blockOf('text', part.id, part.providerMetadata);

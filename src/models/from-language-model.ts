@@ -16,7 +16,7 @@ import {
 } from '../core/ports/model.ts';
 import type { AssistantPart } from '../schema/message.ts';
 import { callIdsFor } from './call-id.ts';
-import { type Collector, collectAnswer } from './collect-answer.ts';
+import { type Collector, type CollectorBound, collectAnswer } from './collect-answer.ts';
 import { toUsage } from './price.ts';
 import { guardAgainstStall, type StallGuard } from './stall-guard.ts';
 import { type FailureContext, toFailure } from './to-failure.ts';
@@ -67,12 +67,26 @@ const toCall = (request: ModelRequest, options: LanguageModelOptions): LanguageM
   };
 };
 
+/** Stream parts per requested token. Common servers send a part for each token, or for several. */
+const partsPerToken = 4;
+const slackParts = 10_000;
+
+const boundOf = (model: string, { maxBytes = Number.POSITIVE_INFINITY, settings }: ModelRequest): CollectorBound => {
+  const { maxOutputTokens = Number.POSITIVE_INFINITY } = settings;
+  return {
+    maxBytes,
+    maxParts: maxOutputTokens * partsPerToken + slackParts,
+    failure: () => new ModelFailure('endless', `the answer of ${model} went on beyond its limits and was ended`),
+  };
+};
+
 const readAll = async (stream: ReadableStream<LanguageModelV4StreamPart>, guard: StallGuard, to: Collector) => {
   const reader = stream.getReader();
   try {
     for (;;) {
       const { done, value } = await guard.race(reader.read());
       if (done) return;
+      guard.signal.throwIfAborted();
       guard.touch();
       if (value.type === 'error') throw value.error;
       to.add(value);
@@ -105,7 +119,8 @@ const answerOf = (model: string, collected: Collector, price: Price | undefined)
 
 /** Decides whether the request stalled or the provider failed. The caller has already ruled out its own abort. */
 const failureOf = (error: unknown, guard: StallGuard, context: FailureContext): unknown => {
-  if (error instanceof ModelFailure) return error;
+  const { cause } = (error ?? {}) as { readonly cause?: unknown };
+  for (const each of [error, cause]) if (each instanceof ModelFailure) return each;
   if (guard.stalled) return new ModelFailure('timeout', `${context.model} sent nothing for too long`, { cause: error });
   return toFailure(error, context);
 };
@@ -131,7 +146,7 @@ export const fromLanguageModel = (languageModel: LanguageModelV4, options: Langu
     async answer(request, onDelta) {
       request.signal.throwIfAborted();
       const guard = guardAgainstStall(stallMs, request.signal);
-      const collected = collectAnswer(callIdsFor(request.messages), onDelta);
+      const collected = collectAnswer(callIdsFor(request.messages), onDelta, boundOf(name, request));
       let streaming = false;
       try {
         const call = { ...toCall(request, options), abortSignal: guard.signal };

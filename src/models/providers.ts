@@ -2,6 +2,7 @@ import { findPackageJSON } from 'node:module';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { ModelSettings } from '../core/ports/model.ts';
 import { leastSecretChars } from '../schema/least-secret-chars.ts';
+import { boundFetch } from './bound-fetch.ts';
 import type { ModelsConfig, ProviderApi, ProviderConfig } from './models-config.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -151,7 +152,7 @@ export const openProvider = async (provider: Provider): Promise<(model: string) 
   const { name, api, baseUrl, apiKey, headers, structuredOutput = true } = provider;
   // A server without keys still gets a dummy key. Otherwise the SDK would send the OpenAI or Anthropic key of the
   // environment.
-  const settings = { ...(headers && { headers }), apiKey: apiKey ?? 'none' };
+  const settings = { ...(headers && { headers }), apiKey: apiKey ?? 'none', fetch: boundFetch };
   if (api === 'messages') {
     const { createAnthropic } = await import('@ai-sdk/anthropic');
     return createAnthropic({ ...settings, baseURL: versioned(baseUrl ?? 'https://api.anthropic.com') });
@@ -166,6 +167,7 @@ export const openProvider = async (provider: Provider): Promise<(model: string) 
     name,
     baseURL: baseUrl ?? '',
     includeUsage: true,
+    fetch: boundFetch,
     supportsStructuredOutputs: structuredOutput,
     ...(headers && { headers }),
     ...(apiKey && { apiKey }),

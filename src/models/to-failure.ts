@@ -101,9 +101,11 @@ const said: Readonly<Record<ModelFailureKind, string>> = {
   unavailable: 'is not available',
   timeout: 'did not answer in time',
   'broken-stream': 'broke off its answer',
+  endless: 'went on beyond its limits',
   refused: 'refused the request',
   unusable: 'refused the request',
   unconfigured: 'is not configured',
+  excluded: 'is excluded by a quota',
 };
 
 /** Advice on what to check; undefined if only the provider's own message is known. */

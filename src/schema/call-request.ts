@@ -17,6 +17,10 @@ export const CallBeginning = z.strictObject({
   effects: Effects.optional(),
   /** For the effects `once`: `allow` lets the call repeat an earlier one outside the live lineage. */
   repeat: RepeatPolicy.optional(),
+  /** Whether the tool reads the outside world, so that its result taints the session. By default its name tells. */
+  untrusted: z.boolean().optional(),
+  /** For the effects `once`: whether the call may begin although the session is tainted. */
+  safeWhenTainted: z.boolean().optional(),
   /** The token of an earlier call of this loop. Without it, the call claims the session. */
   token: FenceToken.optional(),
 });

@@ -80,7 +80,15 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     cause:
       'A tracked `once` call has the tool and input of an earlier call outside the live history of the session, which took effect or may have.',
     remedy: "Ask a person whether it may run a second time. If so, declare `repeat: 'allow'` for the tool.",
-    details: '`earlier` names the call: session, event, time and outcome.',
+    details:
+      '`earlier` names the call: session, event, time and outcome. It has the outcome alone if you do not see that session.',
+  },
+  CALL_TAINTED: {
+    cause:
+      'A tracked `once` call would begin while the session holds data from outside, which may have made the model ask for it.',
+    remedy:
+      'Ask a person. An approver clears the taint with `perdure taint clear`. If the tool is safe in any context, declare `safeWhenTainted: true`.',
+    details: '`taintedBy` names what brought the data: the first result of each tool.',
   },
   AGENT_INVALID: {
     cause:
@@ -114,6 +122,11 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
       'An input with the policy `reject` came during a run, or the session already has as many waiting inputs as it takes.',
     remedy:
       'Wait for the run, or send with the policy `queue`, `steer` or `interrupt`; send more once some are answered.',
+  },
+  VERIFICATION_NOT_FOUND: {
+    cause:
+      'This server process has no verification of the session with this id: the process was restarted, another process answered, or the verification ended over an hour ago.',
+    remedy: 'Start another with `POST /v1/sessions/{session}/verifications`, or run `perdure verify SESSION` again.',
   },
   APPROVAL_NOT_FOUND: {
     cause:
@@ -208,6 +221,13 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     remedy: 'Upgrade perdure.',
     details: '`needs` is the oldest release that can read it.',
   },
+  STORE_WENT_BACK: {
+    cause:
+      'A warning: the store lost events that this process had seen, as after a restore in place or an asynchronous failover. Nothing fails with it; the runtime continues with the log that exists.',
+    remedy:
+      'Check which calls with effects ran and are no longer in the log. Use synchronous replication if a call must not run twice.',
+    details: '`seen` is the event that was there, and `found` the head that the session has now.',
+  },
   RUNTIME_CLOSED: {
     cause: 'The runtime, the worker or the wait ended during this. Runs go on with the next worker.',
     remedy: 'Open the runtime again, and retry.',
@@ -233,8 +253,23 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
     cause:
       'This key, or the keys of its workspace together, sent more than the server accepts: requests, open streams and waits, or bytes of bodies. This one was not started.',
     remedy:
-      'Wait a little, as the client does automatically, or end what is open; a program that runs the server can set another `rate`, `workspaceRate`, `streamsPerKey` or `bodies`.',
+      'Wait a little, as the client does automatically, or end what is open; a program that runs the server can set another `rate`, `workspaceRate`, `streamsPerKey`, `streams` or `bodies`.',
     details: '`retryAfterSeconds` is how long to wait.',
+  },
+  QUOTA_EXCEEDED: {
+    cause:
+      'A quota of the workspace, or of the member, leaves no room: sessions, bytes, streams, runs at once, or tokens or USD per day or month. Nothing was written.',
+    remedy:
+      'Wait until the period begins anew, archive sessions, or end runs or streams. The operator of the store can raise the quota of a workspace, and an admin that of a member, with `perdure quotas set`.',
+    details:
+      '`quota` names the field, `member` whose it is (absent for the workspace), `used`, `asked` and `limit` are amounts, `resetsAt` is when the period ends, and `changedBy` is `operator` or `admin`.',
+  },
+  QUOTA_EXCLUDED: {
+    cause:
+      'The quota of the workspace, or of the member, does not include this agent or this model, or limits USD while the price of the model is not known.',
+    remedy:
+      'Use an agent or a model that the message lists, or configure the price. The operator of the store can change the quota of a workspace, and an admin that of a member, with `perdure quotas set`.',
+    details: '`quota` names the field, `name` what was asked for, `allowed` what it includes.',
   },
   PRECONDITION_FAILED: {
     cause:
@@ -270,6 +305,11 @@ export const errorCatalog: Readonly<Record<ErrorCode | 'DEFECT', ErrorEntry>> = 
       'There is no master key here, other users can read its file, it is malformed, it is not the one that sealed the secrets, or the sealed secrets are damaged.',
     remedy:
       'Make one with `perdure vault init`, or set `PERDURE_MASTER_KEY` or `PERDURE_MASTER_KEY_FILE` to the one that belongs to the store.',
+  },
+  ROOT_REFUSED: {
+    cause:
+      "A shell tool has `sandbox: 'off'`, and the worker's user is root. A command could change everything on the host.",
+    remedy: 'Run the worker as another user, or use the sandbox. `PERDURE_ALLOW_ROOT=1` allows it all the same.',
   },
   KEY_IN_USE: {
     cause:

@@ -29,6 +29,8 @@ const firstWords = 'The beginning of the first message of a person up to that po
 const plan = 'How many steps of the plan are done at that point, and how many there are.';
 const source =
   'Where the result came from, if the tool did not return it now: `reconcile`, a `replay` or a `person`. Otherwise absent.';
+const tainted = 'The tools whose results taint the session at that point.';
+const untrusted = 'Set if the result comes from outside. It taints every context that holds it.';
 const workedBy = {
   worker: 'The worker that works on the run from here on.',
   machine: 'The machine of the worker, as its data folder names it.',
@@ -39,9 +41,12 @@ const inputHash =
 const title = 'The title that a listing shows.';
 const metadata = 'Any JSON object that the users choose, up to 16 Ki characters.';
 const priority = 'Which sessions workers take first: `low`, `normal` or `high`.';
+const visibility = 'Who sees the session besides its owner and `sharedWith`: the `workspace`, or nobody (`private`).';
+const sharedWith = 'The members that the session is shared with by name.';
 const agentRef = 'The agent by name and version.';
 const durationMs = 'How long it took, in milliseconds.';
 const usedBy = 'The model and the agent of the request, and the actor whose input it answers.';
+const contributors = 'Other members whose words, files or edits this event brings into the session.';
 const requestedBy = 'Whose input the run answers. Absent in events of release 0.1.';
 const retries = 'The turn that this one retries.';
 const childSession = 'The session in which the other agent works.';
@@ -56,6 +61,9 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       title,
       metadata,
       priority,
+      owner: 'The member that the session belongs to. Absent if that is the member that opened it.',
+      visibility,
+      sharedWith,
       agent: agentRef,
       calledBy: 'The parent session and the call that this session works for, if a call opened it for a subagent.',
     },
@@ -74,10 +82,14 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       title,
       metadata,
       priority,
+      owner: 'The owner of the parent. Absent in events of release 0.1.',
+      visibility,
+      sharedWith,
       agent: agentRef,
       messages: 'How many messages the transcript has at that point.',
       firstWords,
       plan,
+      tainted,
       lost: 'The damage of the session that the fork continues, and what is lost because of it. Absent for other forks.',
     },
     example: { parent: session, at: 17, midTurn: false, lastTurn: 3, title: 'Another way', messages: 9 },
@@ -89,15 +101,23 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     fields: { title, metadata, priority },
     example: { title: 'Fix the flaky test', metadata: { ticket: 'OPS-12' } },
   },
+  'session.shared': {
+    about: 'Other members see the session from here on. Absent fields stay as they are.',
+    kind: 'fact',
+    writer: 'outside',
+    fields: { visibility, sharedWith },
+    example: { visibility: 'private', sharedWith: ['ada'] },
+  },
   'session.pausing': {
     about: 'A pause was requested while a run is at work. The run stops at its next safe point.',
-    kind: 'decision',
+    kind: 'fact',
     writer: 'outside',
     fields: { reason },
     example: { reason: 'the build is red' },
   },
   'session.paused': {
-    about: 'The session is paused: no worker takes it until it is resumed. A run writes this event at its safe point.',
+    about:
+      'The session is paused: no worker takes it until it is resumed. A run writes this event at its safe point. An immediate pause writes it as a fact that raises the epoch.',
     kind: 'decision',
     writer: 'either',
     fields: { reason },
@@ -150,6 +170,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       agent: 'The agent at that point; null for none.',
       firstWords,
       plan,
+      tainted,
     },
     example: { to: 9, reason: 'the wrong branch', messages: 4, agent: { name: 'coder', version: 1 } },
   },
@@ -186,6 +207,8 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       handoff:
         'Set on the report to the model of what people did while they held the session: the seq of the `session.handed` that began it.',
       model: 'The model that wrote the message, as `provider/model`. Present when a run wrote it.',
+      cut: 'The key that recalls the whole result, if the message has only its beginning and its end.',
+      contributors,
     },
     example: { message: { id: message, role: 'user', content: [{ type: 'text', text: 'Fix the failing test' }] } },
   },
@@ -211,23 +234,27 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     fields: {
       delta: 'The change, as RFC 6902 operations.',
       inverse: 'The delta that undoes it.',
-      provenance: 'How reliable it is: the lowest provenance of everything it was derived from.',
+      provenance:
+        'How reliable it is: the lowest provenance of everything it was derived from. Absent if it changes only counters and records of files.',
       entryProvenance:
         'The provenance of single entries where it differs. The provenance of the commit is the lowest of them.',
       cause: 'The call that made the change. Absent when the actor made it directly.',
+      said: 'The message that asked for the call, and the event that has it. Absent if it was appended later.',
       inputHash,
       outputSummary: 'A short summary of the output of the call.',
       derivedFrom: 'The events that it was derived from.',
       why: 'Why it was changed.',
       origin:
-        'Where it came from, when it is not an ordinary change: a revert, a lift of provenance, an adoption, a carry-over from another session, or a migration.',
+        'Where it came from, when it is not an ordinary change: a revert, a lift of provenance, an adoption, a carry-over from another session, a migration, or a compaction that extracted it.',
       plan: 'The progress of the plan after the commit. Present when the commit changed the plan.',
+      contributors,
     },
     example: {
       delta: [{ op: 'add', path: '/facts/port', value: 8080 }],
       inverse: [{ op: 'remove', path: '/facts/port' }],
       provenance: 'verified',
       cause: { tool: 'shell', callId: 'toolu_017' },
+      said: { message, seq: 12 },
       why: 'read from the configuration',
     },
   },
@@ -256,6 +283,8 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       effects: 'What running the call twice would do: `none`, `idempotent` or `once`. Absent means `once`.',
       reconciles: 'Set if the loop can find out later whether the call took effect.',
       confined: "Set if all effects are in the session's own files and state, so that going back undoes them.",
+      said: 'The message that asked for the call: its event, or how many events before this one it is. Absent if it was appended later.',
+      untrusted: 'Set if the tool reads the outside world.',
     },
     example: { ...call, input: { command: 'npm test' }, inputHash: hash, effects: 'once', confined: true },
   },
@@ -270,6 +299,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       inputHash,
       outcome: 'How the call ended, as the loop reports it.',
       outputHash: 'The SHA-256 of the output. Absent if the call failed.',
+      said: 'The message that asked for the call, and the event that has it.',
     },
     example: { ...call, inputHash: hash, outcome: 'ok', outputHash: hash },
   },
@@ -293,6 +323,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       trusted: 'Whether the tool is declared trusted, so that its output counts as verified.',
       keeps: 'A value that the tool gets back at its next call in this session, such as its working folder.',
       source,
+      untrusted,
     },
     example: { ...call, output: { exitCode: 0 }, outputHash: hash, durationMs: 812, trusted: false },
   },
@@ -307,6 +338,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       error: 'The name and the message of the error.',
       durationMs,
       source,
+      untrusted,
     },
     example: {
       ...call,
@@ -353,15 +385,15 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       from: 'The first event that it covers.',
       to: 'The last one.',
       summary: 'The text that contexts show instead.',
-      evicted: 'The keys of evicted content, which `recall` can read.',
-      calls: 'How many calls were evicted, including those that `evicted` does not list.',
+      evicted: 'The keys of evicted content, which `recall` can read: the turns, then the newest calls.',
+      calls: 'How many different keys the evicted calls have, including those that `evicted` does not list.',
       summarizer: 'The name of the summarizer that wrote it.',
     },
     example: {
       from: 3,
       to: 64,
       summary: 'The test failed for want of a port.',
-      evicted: ['turn:1', 'call:toolu_017'],
+      evicted: ['turns:1-4', 'file:src/a.ts@turn:4'],
       calls: 12,
       summarizer: 'summarizeByTurn',
     },
@@ -379,6 +411,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       notBefore: 'The earliest time at which its run may begin, in milliseconds since 1970.',
       from: 'The role and profile of the sender at that time.',
       retries,
+      contributors,
     },
     example: {
       run,
@@ -442,6 +475,8 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       instructionsHash: 'The SHA-256 of the instructions.',
       requestTokens: 'The estimated size of the request, with the schemas of its tools and its output.',
       reservedTokens: 'What is reserved from the budget: the request plus the maximum answer.',
+      reservedUsd: 'What `reservedTokens` cost at most. Absent when the price is not known.',
+      requestedBy,
       estimatedTokens: 'The estimate before it was corrected by what the provider reported for earlier requests.',
       budgetedOutputTokens: 'The maximum answer, if the budget left less than `settings` allow.',
     },
@@ -484,7 +519,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       model: 'The name of the model.',
       attempt: 'The number of this attempt at the step.',
       failure:
-        'The kind of failure. `refused` means that the provider rejected the request itself; `unusable`, that it rejected the key, the account or the model’s name; `unconfigured`, that no request could be sent.',
+        'The kind of failure. `refused` means that the provider rejected the request itself; `unusable`, that it rejected the key, the account or the model’s name; `unconfigured`, that no request could be sent; `endless`, that the answer went on beyond its limits and was ended.',
       message: 'The message of the provider, without secrets.',
       retryInMs: 'The delay before the retry. Absent when the run asks another model instead, or fails.',
       retryAfterMs: 'The delay that the provider requested.',
@@ -551,6 +586,10 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       summary: 'A description of the call for the person who decides.',
       requestedBy: 'The actor whose run it is.',
       repeats: 'The earlier call that this one would repeat: where, when and with what outcome.',
+      prepares:
+        "The tree in which the agent's `prepare` command would run without a sandbox. The answer is about that command, not about the call.",
+      taintedBy:
+        'What brought data from outside into the context that the call was asked for in: the first result of each tool, and the number of further ones.',
       roles: 'The roles that may answer. Absent means approvers and admins.',
       notRequester: 'Whether the answer must come from another person than the requester.',
       expiresAt: 'When the approval expires, in milliseconds since 1970.',
@@ -572,6 +611,8 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       approval: 'The id of the approval.',
       answer: 'How it was settled.',
       comment: 'What the person says about the answer. The model receives it.',
+      forSource:
+        'Set if the tool may also run later in this session, while the taint comes from the sources that the approval names.',
     },
     example: { approval, answer: 'denied', comment: 'not on a Friday' },
   },
@@ -614,7 +655,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     about: 'The child session has ended. Its usage counts against this session too.',
     kind: 'decision',
     writer: 'run',
-    fields: { callId, session: childSession, usage: 'The total usage of the child.' },
+    fields: { callId, session: childSession, usage: 'The total usage of the child.', contributors },
     example: { callId: 'toolu_019', session, usage: { inputTokens: 5400, outputTokens: 610 } },
   },
   'files.snapshotted': {
@@ -627,6 +668,7 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       leftOut: 'The files that the snapshot leaves out: for each reason their count and some paths.',
       cause: 'The call that changed them.',
       origin: 'Where the files came from, when neither a call nor a person changed them.',
+      contributors,
     },
     example: {
       tree: hash,
@@ -675,8 +717,32 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
       size: 'The size in bytes.',
       blob: 'The SHA-256 of the content, by which the store keeps it.',
       path: 'The file of the session that it was kept from.',
+      contributors,
     },
     example: { name: 'report.md', mediaType: 'text/markdown', size: 1280, blob: hash, path: 'out/report.md' },
+  },
+  'taint.inherited': {
+    about:
+      'Data that is tainted in another session comes into this one: from the caller of a subagent or from a subagent, by a carry-over, an adoption or a restore of files.',
+    kind: 'decision',
+    writer: 'either',
+    fields: {
+      via: 'The way by which it comes.',
+      from: 'The session that it comes from.',
+      sources: 'The first result of each tool that tainted that session.',
+      more: 'The number of further results.',
+      files: 'The files that were written there in a tainted context.',
+      callId: 'The call whose subagent brings it. Otherwise absent.',
+    },
+    example: { via: 'carry', from: session, sources: [{ tool: 'fetch', session, seq: 9, turn: 2 }], more: 0 },
+  },
+  'taint.cleared': {
+    about:
+      'An approver vouches for what the context holds now. A file that was written while it was tainted still taints the context that reads it, unless `files` is set.',
+    kind: 'decision',
+    writer: 'outside',
+    fields: { reason: 'Why the content can be trusted.', files: 'Set if the approver vouches for the files too.' },
+    example: { reason: 'read the page: it is our own wiki' },
   },
   'budget.set': {
     about: 'The limits on what the session may use. A run that waits for its budget continues.',
@@ -685,10 +751,26 @@ export const eventCatalog: { readonly [T in EventType]: EventEntry<T> } = {
     fields: { limits: 'The limits. An absent field means no limit.', reason },
     example: { limits: { usd: 5, turns: 40 }, reason: 'one more day' },
   },
+  'cancel.requested': {
+    about:
+      'A cancel of the run that the header names. It raises the epoch, so the run does nothing more. The writer, or the next claim or command, then ends open calls and the run. It has no effect if the run has ended before.',
+    kind: 'fact',
+    writer: 'outside',
+    fields: {},
+    example: {},
+  },
+  'quota.changed': {
+    about: 'A quota that the run waits for was changed. The run continues if there is room now.',
+    kind: 'fact',
+    writer: 'outside',
+    fields: {},
+    example: {},
+  },
   'session.handed': {
-    about: 'A handoff: from here on a person holds the session, or its agent holds it again. It raises the epoch.',
-    kind: 'decision',
-    writer: 'run',
+    about:
+      'A handoff: from here on a person holds the session, or its agent holds it again. It raises the epoch, except when the agent writes it.',
+    kind: 'fact',
+    writer: 'either',
     fields: {
       to: 'The new holder.',
       member: 'The member who may act as the holder.',

@@ -12,7 +12,10 @@ import { Requester } from './member.ts';
 import { BrokenContent, brokenOffReasons, Effects, Message, ResultSource, ToolOutcome } from './message.ts';
 import { isPlainMessage } from './plain-message.ts';
 import { Caller, Limits, modelFailures, Usage, waitReasons } from './run.ts';
+import { CallSaid, SaidRef } from './said.ts';
+import { Ownership, Sharing } from './sharing.ts';
 import { Pointer, Provenance, StoredOperation } from './state.ts';
+import { Taint, TaintedFiles } from './taint.ts';
 
 /** `payload` is the schema of the newest version. `upcast[n - 1]` converts a payload from version n to n + 1. */
 export interface EventDefinition<Payload = unknown> {
@@ -44,6 +47,8 @@ const CommitOrigin = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('adopt'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('carry'), session: SessionId, seq: Seq }),
   z.strictObject({ kind: z.literal('migrate'), from: z.int().positive(), to: z.int().positive() }),
+  /** Extracted by a compaction, from the events that its summary covers. */
+  z.strictObject({ kind: z.literal('compact'), from: Seq, to: Seq }),
 ]);
 const ErrorRecord = z.strictObject({ name: Text.max(200), message: Text });
 const CallRef = { callId: Text.max(200), tool: Text.max(200) };
@@ -51,6 +56,8 @@ const Cause = z.strictObject({ tool: Text.max(200), callId: Text.max(200) });
 /** The actor whose input the run answers. Absent in events of release 0.1. */
 const RequestedBy = Actor.optional();
 /** The model and the agent of a request, and the actor whose input it answers. */
+/** Members other than the actor whose words, files or edits this event brings into the session. */
+const Contributors = listOf(Actor).optional();
 const UsedBy = z.strictObject({ model: Text.max(200), agent: Actor, requestedBy: Actor });
 const DurationMs = z.number().nonnegative();
 const Count = z.int().nonnegative();
@@ -74,6 +81,10 @@ const isPlainAppended = (payload: unknown): boolean =>
   isPlainMessage(payload.message);
 /** How many steps of the plan are done, and how many there are, without dropped ones. */
 const PlanProgress = z.strictObject({ done: Count, total: Count });
+/** The tools whose results taint the session, the first of them. */
+const TaintedBy = listOf(Text.max(200)).optional();
+/** Set if the data comes from outside: it taints every context that holds it. */
+const Untrusted = z.literal(true).optional();
 const AgentRef = z.strictObject({ name: Text.min(1).max(100), version: z.int().positive() });
 /** The worker that works on a run from here on, its machine, and the agent's version that it uses. */
 const WorkedBy = { worker: Text.max(200).optional(), machine: Text.max(300).optional(), agent: AgentRef.optional() };
@@ -88,6 +99,8 @@ export const eventDefinitions = {
   'session.opened': event(
     z.strictObject({
       ...Description.shape,
+      /** The owner is absent if it is the member that opened the session. */
+      ...Ownership.shape,
       agent: AgentRef.optional(),
       /** The tool call that opened this session for a subagent. */
       calledBy: Caller.optional(),
@@ -105,15 +118,19 @@ export const eventDefinitions = {
       /** The highest turn number used up to that point. Turn numbers are never reused. */
       lastTurn: Turn,
       ...Description.shape,
+      /** Those of the parent when the fork was made. Absent in events of release 0.1. */
+      ...Ownership.shape,
       agent: AgentRef.optional(),
       messages: z.int().nonnegative(),
       firstWords: FirstWords,
       plan: PlanProgress.optional(),
+      tainted: TaintedBy,
       /** Set if the fork continues a damaged session: the damage, and what is lost because of it. */
       lost: Damage.optional(),
     }),
   ),
   'session.described': event(Description),
+  'session.shared': event(Sharing),
   'session.pausing': event(z.strictObject({ reason: Reason })),
   'session.paused': event(z.strictObject({ reason: Reason })),
   'session.resumed': event(z.strictObject({})),
@@ -133,6 +150,7 @@ export const eventDefinitions = {
       agent: AgentRef.nullable().optional(),
       firstWords: FirstWords,
       plan: PlanProgress.optional(),
+      tainted: TaintedBy,
     }),
   ),
   /**
@@ -159,6 +177,9 @@ export const eventDefinitions = {
         handoff: Seq.optional(),
         /** The model that wrote the message, as `provider/model`. Present when a run wrote it. */
         model: Text.max(200).optional(),
+        /** The key that recalls the whole result, if the message has only its beginning and its end. */
+        cut: Text.max(300).optional(),
+        contributors: Contributors,
       }),
     ),
     isPlain: isPlainAppended,
@@ -176,7 +197,8 @@ export const eventDefinitions = {
       delta: listOf(StoredOperation),
       /** The delta that undoes this commit. */
       inverse: listOf(StoredOperation),
-      provenance: Provenance,
+      /** Absent if the commit changes only bookkeeping, such as counters. */
+      provenance: Provenance.optional(),
       /**
        * The provenance of single entries where it differs. The commit's own provenance is the lowest one among its
        * entries.
@@ -184,6 +206,8 @@ export const eventDefinitions = {
       entryProvenance: bounded(z.record(Pointer, Provenance)).optional(),
       /** The tool call that caused this change. Absent when the actor changed the state directly. */
       cause: Cause.optional(),
+      /** The message that asked for that call. Absent if it was appended after this event. */
+      said: SaidRef.optional(),
       inputHash: Hash.optional(),
       outputSummary: Text.max(2000).optional(),
       /** The events that this change was derived from. */
@@ -192,6 +216,7 @@ export const eventDefinitions = {
       origin: CommitOrigin.optional(),
       /** The progress of the plan after this commit. Present when the commit changed the plan. */
       plan: PlanProgress.optional(),
+      contributors: Contributors,
     }),
   ),
   'tool.called': event(
@@ -207,6 +232,9 @@ export const eventDefinitions = {
       confined: z.literal(true).optional(),
       /** Whether the loop can find out later if the call took effect. */
       reconciles: z.literal(true).optional(),
+      /** The message that asked for the call. Absent if it was appended after this event. */
+      said: CallSaid.optional(),
+      untrusted: Untrusted,
     }),
   ),
   /** A loop outside Perdure claims the session, so that earlier loops and runs can begin no further call. */
@@ -220,7 +248,14 @@ export const eventDefinitions = {
   ),
   /** A loop outside Perdure reports a call that it made and its result, in messages that it appends. */
   'call.reported': event(
-    z.strictObject({ ...CallRef, inputHash: Hash, outcome: ToolOutcome, outputHash: Hash.optional() }),
+    z.strictObject({
+      ...CallRef,
+      inputHash: Hash,
+      outcome: ToolOutcome,
+      outputHash: Hash.optional(),
+      /** The message that asked for the call. */
+      said: SaidRef.optional(),
+    }),
   ),
   /** The next attempt of a call, after a crash or after a failure that the tool declares retryable. */
   'tool.retried': event(z.strictObject({ ...CallRef, attempt: z.int().min(2), reason: Reason })),
@@ -235,6 +270,7 @@ export const eventDefinitions = {
       /** A value that the tool receives at its next call in this session, such as its working folder. */
       keeps: Json.optional(),
       source: ResultSource.optional(),
+      untrusted: Untrusted,
     }),
   ),
   'tool.failed': event(
@@ -244,6 +280,7 @@ export const eventDefinitions = {
       error: ErrorRecord,
       durationMs: DurationMs,
       source: ResultSource.optional(),
+      untrusted: Untrusted,
     }),
   ),
   /**
@@ -259,9 +296,9 @@ export const eventDefinitions = {
       from: Seq,
       to: Seq,
       summary: Text,
-      /** The keys of evicted content, which `recall` can read. */
+      /** The keys of evicted content, which `recall` can read. Older events have keys of calls such as `call:ID`. */
       evicted: listOf(Text.max(300)),
-      /** The number of evicted calls, including those that `evicted` does not list. */
+      /** How many different keys the evicted calls have, including those that `evicted` does not list. */
       calls: z.int().nonnegative().optional(),
       summarizer: Text.max(200),
     }),
@@ -277,6 +314,7 @@ export const eventDefinitions = {
       from: Requester.optional(),
       /** The turn that this input retries. */
       retries: z.int().positive().optional(),
+      contributors: Contributors,
     }),
   ),
   /** A worker starts the run, for the first time or after the previous worker crashed. */
@@ -319,6 +357,9 @@ export const eventDefinitions = {
        */
       requestTokens: z.int().nonnegative(),
       reservedTokens: z.int().nonnegative(),
+      /** What `reservedTokens` cost at most. Absent when the price is not known. Quotas count it until the outcome. */
+      reservedUsd: z.number().nonnegative().optional(),
+      requestedBy: RequestedBy,
       /** The estimate before it was corrected by what the provider reported for earlier requests. */
       estimatedTokens: z.int().nonnegative().optional(),
       /** The maximum length of the answer, if the budget left less than `settings` allow. */
@@ -397,6 +438,10 @@ export const eventDefinitions = {
       requestedBy: Actor,
       /** The earlier call that this one would repeat. */
       repeats: EarlierCall.optional(),
+      /** The tree in which the agent's `prepare` command would run without a sandbox, before the call. */
+      prepares: Hash.optional(),
+      /** What brought data from outside into the context that the call was asked for in. */
+      taintedBy: Taint.optional(),
       roles: listOf(Text.max(50)).optional(),
       notRequester: z.boolean().optional(),
       expiresAt: z.int().positive().optional(),
@@ -405,8 +450,11 @@ export const eventDefinitions = {
   'approval.settled': event(
     z.strictObject({
       approval: ApprovalId,
-      answer: z.enum(['approved', 'denied', 'expired', 'voided']),
+      /** `imported` if the answer was given in another store. It allows nothing here. */
+      answer: z.enum(['approved', 'denied', 'expired', 'voided', 'imported']),
       comment: Reason,
+      /** Set if the tool may also run later in this session, while the taint comes from the named sources alone. */
+      forSource: z.literal(true).optional(),
     }),
     commentFromReason,
   ),
@@ -422,7 +470,9 @@ export const eventDefinitions = {
   ),
   'child.resumed': event(z.strictObject({ callId: Text.max(200), session: SessionId })),
   /** The child session has ended. Its usage is also charged to this session's budget. */
-  'child.ended': event(z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage })),
+  'child.ended': event(
+    z.strictObject({ callId: Text.max(200), session: SessionId, usage: Usage, contributors: Contributors }),
+  ),
   /** From this event on, the session's files are this tree. The commit in the same append lists the changes. */
   'files.snapshotted': event(
     z.strictObject({
@@ -433,6 +483,7 @@ export const eventDefinitions = {
       leftOut: bounded(z.partialRecord(z.enum(leftOutReasons), LeftOut)),
       cause: Cause.optional(),
       origin: FilesOrigin.optional(),
+      contributors: Contributors,
     }),
   ),
   /** Changes that lost a conflict, so they are not in the session's files. `tree` holds these changes. */
@@ -445,9 +496,33 @@ export const eventDefinitions = {
   ),
   /** A file or value that was stored by name for people. */
   'artifact.kept': event(
-    z.strictObject({ name: ArtifactName, mediaType: Text.max(200), size: Count, blob: Hash, path: Text.optional() }),
+    z.strictObject({
+      name: ArtifactName,
+      mediaType: Text.max(200),
+      size: Count,
+      blob: Hash,
+      path: Text.optional(),
+      contributors: Contributors,
+    }),
   ),
+  /** Data that is tainted in another session comes into this one. */
+  'taint.inherited': event(
+    z.strictObject({
+      via: z.enum(['caller', 'carry', 'subagent', 'adopt', 'restore']),
+      from: SessionId,
+      ...Taint.shape,
+      files: TaintedFiles.optional(),
+      /** The call whose subagent brings it. */
+      callId: Text.max(200).optional(),
+    }),
+  ),
+  /** An approver vouches for what the context holds. Files stay tainted, unless `files` is set. */
+  'taint.cleared': event(z.strictObject({ reason: Text.min(1).max(2000), files: z.literal(true).optional() })),
   'budget.set': event(z.strictObject({ limits: Limits, reason: Reason })),
+  /** A cancel of the run that the header names. It has no effect if that run has ended before. */
+  'cancel.requested': event(z.strictObject({})),
+  /** A quota that the run waits for was changed. The run asks again whether there is room. */
+  'quota.changed': event(z.strictObject({})),
   'session.handed': event(
     z.strictObject({
       to: z.enum(['agent', 'human']),
@@ -486,6 +561,8 @@ export type SessionEvent<T extends EventType = EventType> = {
     readonly type: Type;
     readonly payload: PayloadOf<Type>;
     readonly hash: string;
+    /** Set if the event came from a bundle. Its approvals and its provenance do not count here. */
+    readonly imported?: true | undefined;
   };
 }[T];
 

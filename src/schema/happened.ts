@@ -26,14 +26,15 @@ export const HappenedCall = z
     input: Text.max(4 * maxHappenedInput),
     outcome: z.enum(callStatuses),
     at: z.int().nonnegative(),
+    tainted: z.literal(true).optional().describe('Set if the call was made after data from outside had come in.'),
   })
   .meta({ id: 'HappenedCall' });
 export type HappenedCall = z.infer<typeof HappenedCall>;
 
-/** Names a call by its place and outcome. */
-export const EarlierCall = HappenedCall.pick({ session: true, seq: true, callId: true, outcome: true, at: true }).meta({
-  id: 'EarlierCall',
-});
+/** Names a call by its place and outcome. The place is absent for a reader who does not see that session. */
+export const EarlierCall = HappenedCall.pick({ session: true, seq: true, callId: true, outcome: true, at: true })
+  .partial({ session: true, seq: true, callId: true, at: true })
+  .meta({ id: 'EarlierCall' });
 export type EarlierCall = z.infer<typeof EarlierCall>;
 
 /** Calls that happened, oldest first. `more` counts older calls that the list leaves out. */

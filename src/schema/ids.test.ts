@@ -9,9 +9,11 @@ import {
   MemberId,
   MessageId,
   memberActor,
+  NoteId,
   newId,
   RunId,
   SessionId,
+  VerificationId,
   WebhookId,
   WorkspaceId,
 } from './ids.ts';
@@ -25,6 +27,8 @@ const schemas = {
   whk: WebhookId,
   key: KeyId,
   aud: AuditId,
+  note: NoteId,
+  ver: VerificationId,
 } as const;
 const prefixes = Object.keys(schemas) as readonly IdPrefix[];
 

@@ -15,6 +15,8 @@ export type MessageId = `msg_${string}` & z.$brand<'MessageId'>;
 export type WebhookId = `whk_${string}` & z.$brand<'WebhookId'>;
 export type KeyId = `key_${string}` & z.$brand<'KeyId'>;
 export type AuditId = `aud_${string}` & z.$brand<'AuditId'>;
+export type NoteId = `note_${string}` & z.$brand<'NoteId'>;
+export type VerificationId = `ver_${string}` & z.$brand<'VerificationId'>;
 
 interface IdOf {
   ses: SessionId;
@@ -25,6 +27,8 @@ interface IdOf {
   whk: WebhookId;
   key: KeyId;
   aud: AuditId;
+  note: NoteId;
+  ver: VerificationId;
 }
 export type IdPrefix = keyof IdOf;
 
@@ -46,6 +50,8 @@ export const MessageId = idSchema('msg');
 export const WebhookId = idSchema('whk');
 export const KeyId = idSchema('key');
 export const AuditId = idSchema('aud');
+export const NoteId = idSchema('note');
+export const VerificationId = idSchema('ver');
 
 const base32 = (bytes: Uint8Array): string => {
   let text = '';
@@ -130,16 +136,18 @@ export type MemberId = z.infer<typeof MemberId>;
 
 /**
  * The writer of an event: `system`, a kind and a name, or `outside` for changes that the runtime found but did not
- * cause. Printable ASCII without spaces, because an actor is one line of the hashed header.
+ * cause. A member of another store, whom a bundle names, is `foreign`. Printable ASCII without spaces, because an actor is one line of the hashed header.
  */
 export const Actor = z
   .string()
-  .regex(/^(system|outside|(member|agent|tool|importer):[!-~]{1,200})$/, {
-    error: 'expected system, outside, member:NAME, agent:NAME, tool:NAME or importer:NAME',
+  .regex(/^(system|outside|(member|agent|tool|importer|foreign):[!-~]{1,200})$/, {
+    error: 'expected system, outside, member:NAME, agent:NAME, tool:NAME, importer:NAME or foreign:NAME',
   })
   .brand<'Actor'>();
 export type Actor = z.infer<typeof Actor>;
 
 export const memberActor = (member: MemberId): Actor => `member:${member}` as Actor;
+/** The actor of an event from a bundle, as this store reads it. A bundle can name anybody, so its members are foreign. */
+export const actorOfImported = (actor: Actor): Actor => actor.replace(/^member:/, 'foreign:') as Actor;
 export const systemActor = 'system' as Actor;
 export const outsideActor = 'outside' as Actor;

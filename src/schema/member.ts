@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MemberId } from './ids.ts';
 import { Text } from './json.ts';
 import { memberRoles } from './member-roles.ts';
+import { Reach } from './sharing.ts';
 
 export const MemberRole = z.enum(memberRoles);
 export type MemberRole = z.infer<typeof MemberRole>;
@@ -14,6 +15,8 @@ export const Member = z
   .strictObject({
     id: MemberId,
     role: MemberRole,
+    /** Which sessions the member reaches. Absent means those of the workspace. */
+    reach: Reach.optional(),
     profile: Profile.optional(),
     addedAt: z.int(),
   })

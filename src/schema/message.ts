@@ -67,6 +67,11 @@ const ToolResultPart = z
     outcome: ToolOutcome,
     output: Json,
     provider,
+    /**
+     * Whether the result comes from outside. A context marks such a result as data. In an append, false says that the
+     * tool does not read the outside world.
+     */
+    untrusted: z.boolean().optional(),
   })
   .meta({ id: 'ToolResultPart' });
 

@@ -36,6 +36,9 @@ export const PathPattern = Pointer.refine((pattern) => !/~(?![01])/.test(pattern
   .refine((pattern) => !pattern.replace(/\/\*\*$/, '').includes('**'), {
     error: 'write ** only by itself at the end, for everything below; write * for any text within a name',
   })
+  .refine((pattern) => segmentsOfPointer(pattern)[0] !== 'waiting', {
+    error: 'waiting is computed when the state is read, so no commit touches it: read it with session.state',
+  })
   .refine(isPartName, { error: `the state has no such part: it has ${parts.join(', ')}` });
 
 export const matchesPattern = (pattern: string, path: string): boolean => {

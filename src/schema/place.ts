@@ -2,38 +2,30 @@ import { z } from 'zod';
 import { SessionId } from './ids.ts';
 import { Point } from './point.ts';
 
-export const Attempt = z.strictObject({ turn: z.int().positive(), attempt: z.int().positive() });
+const ofSession = { session: SessionId };
+const [AtSeq, AtTurn, AtAttempt] = Point.options;
 
-/** A point of this session, a point of another session with its id, or an attempt at a turn, counted from 1. */
+/** A point of this session, or another session with its id, now or at one of its points. */
 export const Place = z.union(
-  [
-    Attempt,
-    z.strictObject({ session: SessionId, seq: z.int().positive() }),
-    z.strictObject({ session: SessionId, turn: z.int().nonnegative() }),
-    z.strictObject({ session: SessionId }),
-    Point,
-  ],
-  { error: 'expected {seq}, {turn}, {turn, attempt}, or one of these with {session} for another branch' },
+  [Point, z.strictObject(ofSession), AtSeq.extend(ofSession), AtTurn.extend(ofSession), AtAttempt.extend(ofSession)],
+  { error: 'expected {seq}, {turn} or {turn, attempt}, with {session} or {session} alone for another branch' },
 );
 export type Place = z.input<typeof Place>;
 
-const point = /^(?:(turn|seq):)?(\d{1,15})$/;
-const attempt = /^(?:turn:)?(\d{1,15})#(\d{1,15})$/;
+/** The number of branches that can be compared at once. */
+export const maxCompared = 8;
+
+const form = /^(?:(turn|seq):)?(\d{1,15})(?:#(\d{1,15}))?$/;
 
 /**
- * Parses a point: `turn:3` and `3` mean the end of turn 3, and `seq:17` means event 17. Returns undefined for any
- * other text.
+ * Parses a point: `turn:3` and `3` mean the end of turn 3, `seq:17` means event 17, and `turn:5#2` the second attempt
+ * at turn 5. Returns undefined for any other text.
  */
 export const pointOfText = (text: string): Point | undefined => {
-  const [, kind = 'turn', digits] = point.exec(text) ?? [];
-  if (digits === undefined) return undefined;
-  return kind === 'seq' ? { seq: Number(digits) } : { turn: Number(digits) };
-};
-
-/** Parses an attempt: `turn:5#2` means the second attempt at turn 5. Returns undefined for any other text. */
-export const attemptOfText = (text: string): z.infer<typeof Attempt> | undefined => {
-  const [, turn, which] = attempt.exec(text) ?? [];
-  return turn === undefined ? undefined : { turn: Number(turn), attempt: Number(which) };
+  const [, kind = 'turn', digits, attempt] = form.exec(text) ?? [];
+  if (digits === undefined || (kind === 'seq' && attempt !== undefined)) return undefined;
+  if (kind === 'seq') return { seq: Number(digits) };
+  return { turn: Number(digits), ...(attempt !== undefined && { attempt: Number(attempt) }) };
 };
 
 const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: S, form: string, example: string) =>
@@ -52,21 +44,22 @@ const parsedBy = <S extends z.ZodType>(read: (text: string) => unknown, schema: 
 export const PointText = parsedBy(
   pointOfText,
   Point,
-  'turn:3 (or just 3) for the end of a turn, seq:17 for an event',
+  'turn:3 (or just 3) for the end of a turn, seq:17 for an event, turn:5#2 for an attempt at a turn',
   'turn:3',
 );
 
 const placeOfText = (text: string): unknown => {
-  if (!text.startsWith('ses_')) return attemptOfText(text) ?? pointOfText(text);
+  if (!text.startsWith('ses_')) return pointOfText(text);
   const [session, at, ...rest] = text.split('@');
   if (rest.length > 0) return undefined;
-  return at === undefined ? { session } : { session, ...pointOfText(at) };
+  const point = at === undefined ? {} : pointOfText(at);
+  return point && { session, ...point };
 };
 
 /** The schema of a place in the text form of query parameters. */
 export const PlaceText = parsedBy(
   placeOfText,
   Place,
-  'turn:3, seq:17, turn:5#2 for an attempt, ses_… for where another branch is, or ses_…@turn:3',
+  'turn:3, seq:17, turn:5#2 for an attempt, ses_… for where another branch is, or ses_…@ and one of these',
   'ses_01jd3v8m9k5x7q2w4e6r8t0y1a@turn:3',
 );

@@ -15,7 +15,7 @@ const isProvider = ({ provider }: Fields): boolean => provider === undefined || 
 
 const saidFields = new Set(['type', 'text', 'provider']);
 const callFields = new Set(['type', 'callId', 'tool', 'input', 'provider']);
-const resultFields = new Set(['type', 'callId', 'tool', 'outcome', 'output', 'provider']);
+const resultFields = new Set(['type', 'callId', 'tool', 'outcome', 'output', 'provider', 'untrusted']);
 
 const isSaid = (part: Fields): boolean => hasOnly(part, saidFields) && isText(part.text) && isProvider(part);
 const isCall = (part: Fields): boolean =>
@@ -26,6 +26,7 @@ const isResult = (part: Fields): boolean =>
   isName(part.tool) &&
   (toolOutcomes as readonly unknown[]).includes(part.outcome) &&
   isJson(part.output) &&
+  (part.untrusted === undefined || typeof part.untrusted === 'boolean') &&
   isProvider(part);
 
 const isPart = (role: unknown, part: unknown): boolean => {

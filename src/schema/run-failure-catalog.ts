@@ -30,6 +30,12 @@ export const runFailureCatalog = {
     remedy:
       'Send it again later. If that does not help, check what is between here and the provider, such as a proxy that cuts off long answers, and whether `api` of the provider in the configuration is the right one.',
   },
+  MODEL_ENDLESS: {
+    cause:
+      'The answer went on far beyond the requested output tokens, or beyond the bytes that the agent allows, and was ended. A server that ignores the limit lets a model in a loop write without end.',
+    remedy:
+      "Send it again, ask in other words, or use another model. If such a long answer is wanted, raise `maxOutputTokens` in the agent's `settings`, and `maxAnswerBytes` in its `policies`.",
+  },
   MODEL_OVERFLOW: {
     cause: 'The conversation is too long for the model, even after the earlier turns were compacted into a summary.',
     remedy:

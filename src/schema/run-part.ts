@@ -49,7 +49,7 @@ export type EventPart<Output = unknown> = { readonly seq: number } & (
   | {
       readonly type: 'approval-settled';
       readonly approval: string;
-      readonly answer: 'approved' | 'denied' | 'expired' | 'voided';
+      readonly answer: 'approved' | 'denied' | 'expired' | 'voided' | 'imported';
       readonly comment?: string | undefined;
     }
   | {

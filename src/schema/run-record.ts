@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { Actor, RunId, SessionId } from './ids.ts';
-import { runEnds, Usage, waitReasons } from './run.ts';
-
-export const runStatuses = ['queued', 'running', 'waiting', 'paused', ...runEnds] as const;
+import { Usage, waitReasons } from './run.ts';
+import { runStatuses } from './statuses.ts';
 
 /** What is known about one run, folded from its events. */
 export const RunRecord = z

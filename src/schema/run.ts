@@ -6,8 +6,7 @@ export const inputPolicies = ['queue', 'steer', 'interrupt', 'reject'] as const;
 export const InputPolicy = z.enum(inputPolicies);
 export type InputPolicy = z.infer<typeof InputPolicy>;
 
-export const runEnds = ['succeeded', 'failed', 'cancelled'] as const;
-export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 'model'] as const;
+export const waitReasons = ['approval', 'question', 'budget', 'human', 'agent', 'model', 'quota'] as const;
 export type WaitReason = (typeof waitReasons)[number];
 /** What a run waits for, as text for people. */
 export const awaited: Readonly<Record<WaitReason, string>> = {
@@ -17,8 +16,8 @@ export const awaited: Readonly<Record<WaitReason, string>> = {
   human: 'a person',
   agent: 'a worker that holds its agent',
   model: 'its model',
+  quota: 'a quota',
 };
-export type RunStatus = 'queued' | 'running' | 'waiting' | 'paused' | (typeof runEnds)[number];
 
 /** The call that a child session works for, and the parent session that made the call. */
 export const Caller = z.strictObject({ session: SessionId, callId: ToolCallId });
@@ -27,6 +26,8 @@ export type Caller = z.infer<typeof Caller>;
 /**
  * Why a model returned no answer. `refused` is the provider's judgement of the request itself. `unusable` means that the
  * provider rejected the key, the account or the model's name. `unconfigured` means that no request could be sent.
+ * `endless` means that the answer went on beyond its limits and was ended, and `excluded` that a quota does not include
+ * the model.
  */
 export const modelFailures = [
   'overflow',
@@ -37,6 +38,8 @@ export const modelFailures = [
   'refused',
   'unusable',
   'unconfigured',
+  'endless',
+  'excluded',
 ] as const;
 export type ModelFailureKind = (typeof modelFailures)[number];
 

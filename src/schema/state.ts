@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { listOf } from './bounded.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import { Json, Text } from './json.ts';
+import type { Waiting } from './waiting.ts';
 
 /** The levels of provenance, from the least to the most reliable. */
 export const provenances = ['unverified', 'imported', 'human', 'verified'] as const;
@@ -32,7 +34,14 @@ const FileChange = z.strictObject({
 export interface ChangedFile extends Pick<z.infer<typeof FileChange>, 'change' | 'from'> {
   readonly path: string;
 }
-const DecisionRecord = z.strictObject({ what: Note, why: Note });
+const DecisionRecord = z.strictObject({
+  what: Note,
+  why: Note,
+  /** How sure the maker of the decision was, from 0 to 1. */
+  confidence: z.number().min(0).max(1).optional(),
+  /** What was considered and not chosen. */
+  alternatives: listOf(Text.min(1).max(500), { max: 20 }).optional(),
+});
 const PendingAction = z.strictObject({
   what: Note,
   status: z.enum(['open', 'settled']),
@@ -72,6 +81,11 @@ export interface State<Own = OwnState> extends Ledger {
   readonly own: Readonly<Own>;
 }
 
+/** The typed state as readers receive it: with what the session waits for, which is computed at reading. */
+export interface ShownState<Own = OwnState> extends State<Own> {
+  readonly waiting: Waiting;
+}
+
 export const emptyState: State = deepFreeze({
   toolsUsed: {},
   filesModified: {},
@@ -84,6 +98,12 @@ export const emptyState: State = deepFreeze({
   scratch: {},
   own: {},
 });
+
+/** The collections that the runtime keeps about calls and files. Their entries have no provenance. */
+const bookkeeping: ReadonlySet<string> = new Set<Collection>(['toolsUsed', 'filesModified']);
+
+/** Whether what stands at a path of the state has a provenance. */
+export const hasProvenance = (path: string): boolean => !bookkeeping.has(path.split('/', 2)[1] ?? '');
 
 export const maxPointerChars = 2000;
 

@@ -3,6 +3,8 @@ import { HolderRole } from './handoff.ts';
 import { ApprovalId, MemberId, RunId, SessionId, WebhookId, WorkspaceId } from './ids.ts';
 import { Text } from './json.ts';
 import { Holder } from './lifecycle.ts';
+import { Provenance } from './state.ts';
+import { WatchedPaths } from './watched-paths.ts';
 
 /** The event types that a webhook can subscribe to. */
 export const webhookEvents = [
@@ -12,6 +14,7 @@ export const webhookEvents = [
   'question.asked',
   'budget.waiting',
   'session.handed',
+  'state.untrusted',
   'session.changed',
 ] as const;
 export const WebhookEvent = z.enum(webhookEvents);
@@ -24,6 +27,8 @@ export const Webhook = z
     id: WebhookId,
     url: Text.max(2000),
     events: z.array(WebhookEvent),
+    /** For `state.untrusted`: the paths that it covers. By default facts and decisions. */
+    watch: WatchedPaths.optional(),
     createdAt: At,
     disabledAt: At.optional(),
     disabledBecause: Text.max(500).optional(),
@@ -40,6 +45,8 @@ export const WebhookMessage = z.strictObject({
     session: SessionId.optional(),
     run: RunId.optional(),
     approval: ApprovalId.optional(),
+    /** For `approval.requested`: the tools with plain names that brought data from outside into the context. */
+    taintedBy: z.array(Text.max(200)).optional(),
     status: Text.max(50).optional(),
     /** For `run.failed`: why, as a code of the catalogue. */
     code: Text.max(100).optional(),
@@ -49,6 +56,9 @@ export const WebhookMessage = z.strictObject({
     holder: Holder.optional(),
     member: MemberId.optional(),
     role: HolderRole.optional(),
+    /** For `state.untrusted`: the lowest provenance of the watched paths that the commit touched, and their number. */
+    provenance: Provenance.optional(),
+    paths: z.int().positive().optional(),
     /** The seq of the event. For `session.changed`, the head of the session. */
     seq: z.int().positive().optional(),
   }),

@@ -6,12 +6,13 @@ export const currentRelease = (): string => {
   return (JSON.parse(text) as { version: string }).version;
 };
 
-const numbersOf = (release: string): readonly number[] => release.split(/[-+]/, 1)[0]!.split('.').map(Number);
+export const releaseNumbers = (release: string): readonly number[] =>
+  release.split(/[-+]/, 1)[0]!.split('.').map(Number);
 
 /** A pre-release is treated like the release that it precedes. */
 export const isNewerRelease = (release: string, than: string): boolean => {
-  const theirs = numbersOf(than);
-  for (const [index, number] of numbersOf(release).entries()) {
+  const theirs = releaseNumbers(than);
+  for (const [index, number] of releaseNumbers(release).entries()) {
     if (number !== (theirs[index] ?? 0)) return number > (theirs[index] ?? 0);
   }
   return false;

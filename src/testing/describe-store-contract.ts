@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import type { RuntimeStore } from '../core/ports/runtime-store.ts';
 import { describeBlobEvents } from './contract/blobs/blob-events.ts';
 import { describeBlobs } from './contract/blobs/blobs.ts';
+import { describeCountedBlobs } from './contract/blobs/counted-blobs.ts';
 import { describeBundles } from './contract/bundles/bundles.ts';
 import { describeDamagedBundles } from './contract/bundles/damaged-bundles.ts';
 import type { ContractSetup } from './contract/contract-setup.ts';
@@ -13,6 +14,7 @@ import { describeCommitQueries } from './contract/log/commit-queries.ts';
 import { describeForks } from './contract/log/forks.ts';
 import { describeHashes } from './contract/log/hashes.ts';
 import { describeKeys } from './contract/log/keys.ts';
+import { describeLedger } from './contract/log/ledger.ts';
 import { describeListings } from './contract/log/listing.ts';
 import { describeProjections } from './contract/log/projections.ts';
 import { describeReads } from './contract/log/read.ts';
@@ -21,6 +23,7 @@ import { describeClosing, describeSharing } from './contract/log/sharing.ts';
 import { describeSnapshots } from './contract/log/snapshots.ts';
 import { describeTenants } from './contract/log/tenants.ts';
 import { describeTurns } from './contract/log/turns.ts';
+import { describeViewers } from './contract/log/viewers.ts';
 import { describeWriters } from './contract/log/writers.ts';
 import { describeClaims } from './contract/queue/claims.ts';
 import { describeLeases } from './contract/queue/leases.ts';
@@ -76,6 +79,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     });
 
     describeAppends(setup);
+    describeViewers(setup);
     describeTurns(setup);
     describeBatches(setup);
     describeReads(setup);
@@ -83,6 +87,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeWriters(setup);
     describeKeys(setup);
     describeBlobs(setup);
+    describeCountedBlobs(setup);
     describeBlobEvents(setup);
     describeForks(setup);
     describeSnapshots(setup);
@@ -92,6 +97,7 @@ export const describeStoreContract = (name: string, harness: StoreHarness): void
     describeCommitQueries(setup);
     describeCallQueries(setup);
     describeCharges(setup);
+    describeLedger(setup);
     describeRepeatedCalls(setup);
     describeProjections(setup);
     describeTenants(setup);

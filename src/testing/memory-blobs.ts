@@ -1,6 +1,9 @@
-import type { BlobHash, LooseBlob, LooseBlobs } from '../core/ports/blobs.ts';
+import type { BlobHash, LooseBlob, LooseBlobs, NewBlob } from '../core/ports/blobs.ts';
+import type { QuotaRefusal } from '../core/ports/ledger.ts';
 import { blobHash } from '../core/session/events/chain.ts';
+import { meterBlobs } from '../stores/log/meter.ts';
 import { hexOf, isSpilled, type MemoryWorkspace, putPiece } from './memory-database.ts';
+import { enterLedger } from './memory-ledger.ts';
 
 export const touch = ({ blobs, blobTimes }: MemoryWorkspace, hash: BlobHash): boolean => {
   if (!blobs.has(hash)) return false;
@@ -12,6 +15,17 @@ export const putBlob = (workspace: MemoryWorkspace, bytes: Uint8Array): void => 
   touch(workspace, putPiece(workspace.blobs, bytes));
 };
 
+/** Puts blobs that count for quotas. Returns why a quota refuses them. */
+export const putCountedBlobs = (workspace: MemoryWorkspace, blobs: readonly NewBlob[]): QuotaRefusal | undefined => {
+  const added = new Map(blobs.filter(({ hash }) => !workspace.countedBlobs.has(hash)).map((blob) => [blob.hash, blob]));
+  const bytes = added.values().reduce((sum, blob) => sum + blob.bytes.length, 0);
+  const refusal = enterLedger(workspace, meterBlobs(bytes));
+  if (refusal) return refusal;
+  for (const { bytes } of blobs) putBlob(workspace, bytes);
+  for (const hash of added.keys()) workspace.countedBlobs.add(hash);
+  return undefined;
+};
+
 const isPayload = ({ sessions }: MemoryWorkspace, hash: BlobHash): boolean =>
   sessions
     .values()
@@ -21,8 +35,12 @@ const isLoose = (workspace: MemoryWorkspace, hash: BlobHash): boolean => !isPayl
 
 const usedAt = ({ blobTimes }: MemoryWorkspace, hash: BlobHash): number => blobTimes.get(hash) ?? 0;
 
-export const removeBlob = (workspace: MemoryWorkspace, hash: BlobHash, usedBefore: number): boolean =>
-  usedAt(workspace, hash) < usedBefore && isLoose(workspace, hash) && workspace.blobs.delete(hash);
+export const removeBlob = (workspace: MemoryWorkspace, hash: BlobHash, usedBefore: number): boolean => {
+  if (usedAt(workspace, hash) >= usedBefore || !isLoose(workspace, hash)) return false;
+  const { blobs, countedBlobs } = workspace;
+  if (countedBlobs.delete(hash)) enterLedger(workspace, meterBlobs(-(blobs.get(hash)?.length ?? 0)));
+  return blobs.delete(hash);
+};
 
 export const looseBlobsIn = (workspace: MemoryWorkspace, { after = '', limit }: LooseBlobs): readonly LooseBlob[] =>
   [...workspace.blobs.keys()]

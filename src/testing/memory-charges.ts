@@ -10,7 +10,7 @@ import {
 } from '../core/ports/charges.ts';
 import { roundUsd } from '../stores/log/charge-sums.ts';
 import { spansOf } from '../stores/log/lineage.ts';
-import { type MemoryWorkspace, segmentsIn } from './memory-database.ts';
+import { type MemoryWorkspace, seenIn, segmentsIn } from './memory-database.ts';
 
 const sumUp = (charges: readonly Charge[], of: (charge: Charge) => number): number =>
   charges.reduce((sum, charge) => sum + of(charge), 0);
@@ -31,12 +31,12 @@ const sumOf = (charges: readonly Charge[]): ChargeSum => {
 
 const chargesIn = (
   workspace: MemoryWorkspace,
-  { within, session, agent, model, member, since = 0, until = Number.POSITIVE_INFINITY }: ChargeQuery,
+  { within, viewer, session, agent, model, member, since = 0, until = Number.POSITIVE_INFINITY }: ChargeQuery,
 ): readonly Charge[] => {
   const spans = within && spansOf(segmentsIn(workspace, within.session), within.ranges);
   const matches = (wanted: string | undefined, value: string | undefined): boolean =>
     wanted === undefined || wanted === value;
-  return [...workspace.sessions.values()]
+  return seenIn(workspace, { within, viewer })
     .flatMap(({ charges }) => charges)
     .filter(
       ({ session: of, seq }) =>

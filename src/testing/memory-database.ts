@@ -1,4 +1,5 @@
 import type { Charge } from '../core/ports/charges.ts';
+import type { LedgerRow } from '../core/ports/ledger.ts';
 import type { Presence } from '../core/ports/queue.ts';
 import type { StoredRecord } from '../core/ports/records.ts';
 import {
@@ -9,7 +10,9 @@ import {
   type StoredBody,
   type StoredEvent,
   type StoredKey,
+  type WakeForSession,
 } from '../core/ports/store.ts';
+import { isSeenBy, type Viewer } from '../core/ports/viewers.ts';
 import { blobHash } from '../core/session/events/chain.ts';
 import type { CommitPath } from '../core/session/projections.ts';
 import type { SessionId, WorkspaceId } from '../schema/ids.ts';
@@ -56,21 +59,25 @@ export interface MemoryWorkspace {
   readonly blobs: Map<string, Uint8Array>;
   /** When each blob was last put or requested. */
   readonly blobTimes: Map<string, number>;
+  /** The blobs that count for quotas. */
+  readonly countedBlobs: Set<string>;
   readonly parts: Map<string, Uint8Array>;
   /** By kind and id. */
   readonly records: Map<string, StoredRecord>;
+  /** By the names of their keys. Empty while there are no quotas. */
+  readonly ledger: Map<string, LedgerRow>;
 }
 
 /** The state that stores on the same memory share, as processes share a file. */
 export interface MemoryDatabase {
   readonly workspaces: Map<WorkspaceId, MemoryWorkspace>;
   readonly workers: Map<string, MemoryWorker>;
-  readonly watchers: Set<{ readonly key: SessionKey; readonly wake: () => void }>;
+  readonly watchers: Set<{ readonly key: SessionKey; readonly wake: (seq?: number) => void }>;
   readonly workWatchers: Set<{ readonly workspace: WorkspaceId | undefined; readonly wake: () => void }>;
   readonly noteHearers: Set<{ readonly store: object; readonly hear: (key: SessionKey, text: string) => void }>;
   readonly hearers: Set<{
     readonly workspace: WorkspaceId;
-    readonly wake: (session: SessionId, seq: number) => void;
+    readonly wake: WakeForSession;
   }>;
 }
 
@@ -88,8 +95,10 @@ const newWorkspace = (): MemoryWorkspace => ({
   work: new Map(),
   blobs: new Map(),
   blobTimes: new Map(),
+  countedBlobs: new Set(),
   parts: new Map(),
   records: new Map(),
+  ledger: new Map(),
 });
 
 export const workspaceOf = ({ workspaces }: MemoryDatabase, name: WorkspaceId): MemoryWorkspace => {
@@ -106,8 +115,10 @@ export const copyWorkspace = ({
   work,
   blobs,
   blobTimes,
+  countedBlobs,
   parts,
   records,
+  ledger,
 }: MemoryWorkspace): MemoryWorkspace => ({
   sessions: new Map(
     [...sessions].map(([id, { head, importedTo, events, keys, snapshots, paths, calls, charges }]) => [
@@ -127,8 +138,10 @@ export const copyWorkspace = ({
   work: new Map(work),
   blobs: new Map(blobs),
   blobTimes: new Map(blobTimes),
+  countedBlobs: new Set(countedBlobs),
   parts: new Map(parts),
   records: new Map(records),
+  ledger: new Map(ledger),
 });
 
 export const putPiece = (pieces: Map<string, Uint8Array>, bytes: Uint8Array): string => {
@@ -179,3 +192,10 @@ export const eventOf = ({ blobs }: MemoryWorkspace, event: StoredEvent): StoredE
   if (kept && Buffer.from(kept).equals(event.body.bytes)) return copyEvent(event);
   return { ...event, body: { kind: 'damaged', reason: 'the blob that holds its payload is missing or damaged' } };
 };
+
+/** The sessions that a query of the whole workspace may return. */
+export const seenIn = (
+  { sessions }: MemoryWorkspace,
+  { within, viewer }: { readonly within?: object | undefined; readonly viewer?: Viewer | undefined },
+): readonly MemorySession[] =>
+  [...sessions.values()].filter(({ head }) => within || !viewer || isSeenBy(head.summary, viewer));

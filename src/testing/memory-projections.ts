@@ -8,16 +8,18 @@ import type {
   StoredEvent,
 } from '../core/ports/store.ts';
 import { blobEventTypes } from '../core/session/events/blob-events.ts';
+import { withReadActor } from '../core/session/events/imported-event.ts';
 import type { SessionId } from '../schema/ids.ts';
 import { callWithin, isEffective, isWithin } from '../stores/log/call-within.ts';
 import { type Segment, spansOf } from '../stores/log/lineage.ts';
 import { clipPath } from '../stores/log/path-range.ts';
 import { madeCall, projectionOf, reportedCall, settledCall } from '../stores/log/projected-rows.ts';
 import { RebuiltSession } from '../stores/log/rebuilt-session.ts';
-import { eventOf, type MemorySession, type MemoryWorkspace, segmentsIn } from './memory-database.ts';
+import { eventOf, type MemorySession, type MemoryWorkspace, seenIn, segmentsIn } from './memory-database.ts';
 import { enterWork } from './memory-queue.ts';
 
-export const keepProjections = ({ paths, calls, charges }: MemorySession, event: StoredEvent): void => {
+export const keepProjections = ({ paths, calls, charges }: MemorySession, written: StoredEvent): void => {
+  const event = withReadActor(written);
   const { session, seq, turn, at, actor } = event;
   const projection = projectionOf(event);
   for (const path of projection.paths) paths.push({ ...path, session, seq, turn, at, actor });
@@ -76,10 +78,10 @@ export const findBlobEventsIn = (
 
 export const findCommitsIn = (workspace: MemoryWorkspace, query: CommitQuery): readonly StoredEvent[] => {
   const { prefix = '', provenance } = query;
-  const rows = [...workspace.sessions.values()]
+  const rows = seenIn(workspace, query)
     .flatMap(({ paths }) => paths)
     .filter((row) => row.path.startsWith(clipPath(prefix)))
-    .filter((row) => !provenance || provenance.includes(row.provenance));
+    .filter((row) => !provenance || (row.provenance !== undefined && provenance.includes(row.provenance)));
   const once = new Map(rows.map((row) => [`${row.session}/${row.seq}`, row]));
   return pageOf([...once.values()], spansFor(workspace, query.within), query).flatMap(
     ({ session, seq }) => workspace.sessions.get(session)?.events.get(seq) ?? [],
@@ -89,7 +91,7 @@ export const findCommitsIn = (workspace: MemoryWorkspace, query: CommitQuery): r
 export const findCallsIn = (workspace: MemoryWorkspace, query: CallQuery): readonly CallRecord[] => {
   const { within } = query;
   const live = within && spansOf(segmentsIn(workspace, within.session), within.live);
-  const calls = [...workspace.sessions.values()]
+  const calls = seenIn(workspace, query)
     .flatMap((session) => session.calls)
     .map((call) => (live ? callWithin(within.session, live, call) : call))
     .filter((call) => !query.lasting || isLasting(call))
@@ -122,16 +124,16 @@ export const rebuildIn = (workspace: MemoryWorkspace): number => {
     session.calls.length = 0;
     session.charges.length = 0;
     session.snapshots.length = 0;
-    const rebuilt = new RebuiltSession();
+    const rebuilt = new RebuiltSession(session.importedTo, session.head.summary);
     for (const stored of [...session.events.values()].sort((a, b) => a.seq - b.seq)) {
       const event = eventOf(workspace, stored);
       keepProjections(session, event);
       session.events.set(stored.seq, { ...stored, ...rebuilt.add(event) });
       count += 1;
     }
-    const { summary = session.head.summary } = rebuilt;
+    const { summary, account } = rebuilt.state ?? session.head;
     const { seq, hash, at } = rebuilt.headFrom(session.head.seq) ?? session.head;
-    session.head = { ...session.head, seq, hash, at, summary };
+    session.head = { ...session.head, seq, hash, at, summary, account };
     const own = [...session.events.values()].filter((event) => event.seq > session.importedTo);
     enterWork(workspace, session.head, own);
   }

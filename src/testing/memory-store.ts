@@ -5,21 +5,23 @@ import type {
   AppendRequest,
   FoldSnapshot,
   Imported,
-  ListQuery,
   ReadRange,
   SessionCopy,
   SessionKey,
   StoredEvent,
 } from '../core/ports/store.ts';
+import { quotaError } from '../core/session/quota-refusal.ts';
+import { valuesOf } from '../core/session/session-values.ts';
 import { PerdureError } from '../schema/error.ts';
-import type { SessionId, WorkspaceId } from '../schema/ids.ts';
+import type { MemberId, SessionId, WorkspaceId } from '../schema/ids.ts';
 import { encodeBlobsSync } from '../stores/codec/payload-codec.ts';
 import { inFamilyOrder } from '../stores/log/family-order.ts';
-import { clipSegments } from '../stores/log/lineage.ts';
+import { clipSegments, segmentsToRead } from '../stores/log/lineage.ts';
+import { meterAppend } from '../stores/log/meter.ts';
 import { planAppend } from '../stores/log/plan-append.ts';
 import { newKeysOf, overlapAt, planImport } from '../stores/log/plan-import.ts';
 import { concernsWork } from '../stores/queue/work-entry.ts';
-import { looseBlobsIn, putBlob, removeBlob, touch } from './memory-blobs.ts';
+import { looseBlobsIn, putBlob, putCountedBlobs, removeBlob, touch } from './memory-blobs.ts';
 import { groupChargesIn, sumChargesIn } from './memory-charges.ts';
 import {
   copyBytes,
@@ -34,9 +36,12 @@ import {
   type MemoryWorkspace,
   newMemoryDatabase,
   putPiece,
+  seenIn,
   segmentsIn,
   workspaceOf,
 } from './memory-database.ts';
+import { enterLedger, importRefusalIn, ledgerIn, recountIn } from './memory-ledger.ts';
+import { listSessionsIn } from './memory-listing.ts';
 import {
   findBlobEventsIn,
   findCallsIn,
@@ -92,6 +97,8 @@ const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOut
     { ...request, events: events as [(typeof events)[0], ...typeof events] },
   );
   if (outcome.outcome !== 'appended') return outcome;
+  const refusal = enterLedger(workspace, meterAppend(session?.head, request, outcome));
+  if (refusal) return { outcome: 'quota', refusal };
   const target = session ?? newSession(outcome.head);
   keep(workspace, target, outcome.events);
   enterWork(workspace, outcome.head, outcome.events);
@@ -104,8 +111,8 @@ const appendTo = (workspace: MemoryWorkspace, request: AppendRequest): AppendOut
 };
 
 const readFrom = (workspace: MemoryWorkspace, id: SessionId, range: ReadRange): readonly StoredEvent[] => {
-  const { after = 0, upTo = Number.POSITIVE_INFINITY, limit, order = 'ascending', maxBytes } = range;
-  const events = clipSegments(segmentsIn(workspace, id), after, upTo)
+  const { limit, order = 'ascending', maxBytes } = range;
+  const events = segmentsToRead(segmentsIn(workspace, id), range)
     .flatMap(({ session, from, to }) =>
       [...workspace.sessions.get(session)!.events.values()].filter(({ seq }) => from <= seq && seq <= to),
     )
@@ -124,6 +131,7 @@ const importInto = (
   name: WorkspaceId,
   workspace: MemoryWorkspace,
   copies: readonly SessionCopy[],
+  owner: MemberId | undefined,
 ): Imported['sessions'] => {
   const added = new Map<SessionId, number>();
   for (const copy of copies) {
@@ -139,9 +147,14 @@ const importInto = (
         parent: parent && from && { head: parent.head, hash: from.hash },
       },
       copy,
+      owner,
     );
     const target = here ?? newSession(plan.head);
-    keep(workspace, target, plan.added);
+    keep(
+      workspace,
+      target,
+      plan.added.map((event) => ({ ...event, imported: true })),
+    );
     target.head = plan.head;
     if (plan.added.length > 0) target.importedTo = plan.head.seq;
     for (const key of newKeysOf(copy, (name) => target.keys.get(name))) target.keys.set(key.key, key);
@@ -167,13 +180,6 @@ const snapshotFor = (
   return { ...newest, parts: Object.fromEntries(parts) };
 };
 
-type Listed = NonNullable<ListQuery['after']>;
-const byIdUpward = (a: Listed, b: Listed): number => (a.id === b.id ? 0 : a.id < b.id ? -1 : 1);
-const inOrder = {
-  id: byIdUpward,
-  change: (a: Listed, b: Listed): number => b.updatedAt - a.updatedAt || byIdUpward(b, a),
-};
-
 const closedError = (): PerdureError => new PerdureError('RUNTIME_CLOSED', 'the store is closed: open it again');
 
 /**
@@ -190,12 +196,14 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
   const within = <T>(name: WorkspaceId, work: (workspace: MemoryWorkspace) => T): Promise<T> =>
     overall(() => work(workspaceOf(database, name)));
   const wake = ({ workspace, session }: SessionKey): void => {
-    for (const { key, wake } of database.watchers) {
-      if (key.workspace === workspace && key.session === session) queueMicrotask(wake);
+    const { seq, at } = workspaceOf(database, workspace).sessions.get(session)!.head;
+    for (const watcher of database.watchers) {
+      const { key } = watcher;
+      if (key.workspace !== workspace || key.session !== session) continue;
+      setImmediate(() => database.watchers.has(watcher) && watcher.wake(seq));
     }
-    const { seq } = workspaceOf(database, workspace).sessions.get(session)!.head;
     for (const hearer of database.hearers) {
-      if (hearer.workspace === workspace) queueMicrotask(() => hearer.wake(session, seq));
+      if (hearer.workspace === workspace) queueMicrotask(() => hearer.wake(session, seq, at));
     }
   };
   const wakeWorkers = (name: WorkspaceId): void => {
@@ -225,15 +233,12 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const session = sessions.get(key.session);
         return session && headOf(session);
       }),
-    list: (name, { status, limit, after, by = 'change' }) =>
-      within(name, ({ sessions }) =>
-        [...sessions.values()]
-          .map(({ head }) => head.summary)
-          .filter((summary) => !status || status.includes(summary.status))
-          .sort(inOrder[by])
-          .filter((summary) => !after || inOrder[by](after, summary) < 0)
-          .slice(0, limit),
-      ),
+    list: (name, query) => within(name, (workspace) => listSessionsIn(seenIn(workspace, query), query)),
+    values: (key) =>
+      within(key.workspace, ({ sessions }) => {
+        const session = sessions.get(key.session);
+        return session ? valuesOf(session.head.summary) : [];
+      }),
     read: (key, range) => within(key.workspace, (workspace) => readFrom(workspace, key.session, range)),
     turnStarts: (key, { from, limit }) =>
       within(key.workspace, (workspace) =>
@@ -251,7 +256,8 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     putBlobs: (name, blobs) =>
       within(name, (workspace) => {
         encodeBlobsSync(blobs);
-        for (const { bytes } of blobs) putBlob(workspace, bytes);
+        const refusal = putCountedBlobs(workspace, blobs);
+        if (refusal) throw quotaError(name, refusal);
       }),
     readBlob: (name, hash) =>
       within(name, ({ blobs }) => {
@@ -275,12 +281,15 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
       within(key.workspace, ({ sessions }) =>
         [...(sessions.get(key.session)?.keys.values() ?? [])].filter((kept) => only === undefined || kept.key === only),
       ),
-    importCopies: async (name, copies) => {
+    importCopies: async (name, copies, owner) => {
       const pieces: SessionCopy[] = [];
       for await (const copy of copies) pieces.push(copy);
       return within(name, (workspace) => {
         const staged = copyWorkspace(workspace);
-        const sessions = importInto(name, staged, pieces);
+        const sessions = importInto(name, staged, pieces, owner);
+        recountIn(staged);
+        const refusal = importRefusalIn(staged);
+        if (refusal) throw quotaError(name, refusal);
         database.workspaces.set(name, staged);
         for (const { session } of sessions) wake({ workspace: name, session });
         return { sessions };
@@ -291,6 +300,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     findCalls: (name, query) => within(name, (workspace) => findCallsIn(workspace, query)),
     sumCharges: (name, query) => within(name, (workspace) => sumChargesIn(workspace, query)),
     groupCharges: (name, query) => within(name, (workspace) => groupChargesIn(workspace, query)),
+    ledger: (name, periods) => within(name, (workspace) => ledgerIn(workspace, periods)),
     findRepeated: ({ workspace: name, session }, query) =>
       within(name, (workspace) => findRepeatedIn(workspace, session, query)),
     findBlobEvents: (name, query) =>
@@ -298,6 +308,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     rebuildProjections: (name) =>
       within(name, (workspace) => {
         const count = rebuildIn(workspace);
+        recountIn(workspace);
         wakeWorkers(name);
         return count;
       }),
@@ -324,7 +335,12 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
     workers: () => overall(() => workersIn(database)),
     record: (name, kind, id) => within(name, (workspace) => findRecordIn(workspace, { kind, id })),
     records: (name, kind, query) => within(name, (workspace) => listRecordsIn(workspace, kind, query)),
-    writeRecords: (name, writes) => within(name, (workspace) => writeRecordsIn(workspace, writes)),
+    writeRecords: (name, writes) =>
+      within(name, (workspace) => {
+        const isDone = writeRecordsIn(workspace, writes);
+        if (isDone && writes.some(({ kind }) => kind === 'quota')) recountIn(workspace);
+        return isDone;
+      }),
     sendNote: ({ workspace, session }, text) => {
       if (closed || Buffer.byteLength(text) > maxNoteBytes) return;
       for (const { store, hear } of database.noteHearers) {

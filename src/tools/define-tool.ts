@@ -14,6 +14,7 @@ import { PerdureError } from '../schema/error.ts';
 import { fieldProblem } from '../schema/field-problem.ts';
 import type { Json } from '../schema/json.ts';
 import type { State } from '../schema/state.ts';
+import { isUntrustedBy } from '../schema/taint-kinds.ts';
 import { isRule, toolProblem } from './tool-problem.ts';
 
 type FileChange = State['filesModified'][string]['change'];
@@ -87,6 +88,22 @@ export interface ToolDefinition<Schema extends StandardSchemaV1, Output, SecretN
    */
   readonly trusted?: boolean;
   /**
+   * Whether the tool reads the outside world: a web page, a mail, a ticket that a customer wrote. Its results are marked
+   * as data, and from then on `once` calls need an approval. By default this is so if the name says it, such as `fetch`
+   * or `web_search`.
+   */
+  readonly untrusted?: boolean;
+  /**
+   * For the effects `once`: whether a call may run without an approval although data from outside is in the context.
+   * Set it only if no input that an attacker chooses can do harm.
+   */
+  readonly safeWhenTainted?: boolean;
+  /**
+   * The paths of the session's folder that a call reads; a folder stands for everything in it. A call that reads a file
+   * which was written in a tainted context taints. Without this, every call may read all files.
+   */
+  reads?(input: StandardSchemaV1.InferOutput<Schema>): readonly string[];
+  /**
    * Does the work. The model reads the returned value. If it is an async iterable, its last value is the output. Throw
    * a `ToolFailure` to tell the model what went wrong.
    */
@@ -144,6 +161,9 @@ const fields: Record<keyof ToolDefinition<StandardSchemaV1, unknown>, true> = {
   timeoutMs: true,
   retry: true,
   trusted: true,
+  untrusted: true,
+  safeWhenTainted: true,
+  reads: true,
   execute: true,
   reconcile: true,
   summarize: true,
@@ -165,6 +185,7 @@ export const toolDefaults = {
   timeoutMs: 120_000,
   retry: { times: 0, backoffMs: 500 },
   trusted: false,
+  safeWhenTainted: false,
 } as const;
 
 const namePattern = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
@@ -222,8 +243,15 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
     timeoutMs = toolDefaults.timeoutMs,
     retry,
     trusted = toolDefaults.trusted,
+    safeWhenTainted = toolDefaults.safeWhenTainted,
     approval = toolDefaults.approval,
   } = definition;
+  if (trusted && definition.untrusted) throw invalid(name, 'it is trusted and untrusted: remove one of them');
+  if (definition.safeWhenTainted !== undefined && effects !== 'once')
+    throw invalid(
+      name,
+      `safeWhenTainted has no meaning for the effects \`${effects}\`: remove it, or set effects to once`,
+    );
   if (retry && effects === 'once')
     throw invalid(name, 'a tool with effects `once` cannot be retried: remove retry, or set effects');
   if (definition.repeat !== undefined && effects !== 'once')
@@ -232,7 +260,7 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
   return {
     ...(definition as unknown as Pick<
       Tool,
-      'execute' | 'reconcile' | 'summarize' | 'files' | 'decisions' | 'change' | 'question' | 'handoff'
+      'execute' | 'reconcile' | 'summarize' | 'files' | 'decisions' | 'change' | 'question' | 'handoff' | 'reads'
     >),
     name,
     description: definition.description ?? '',
@@ -248,6 +276,8 @@ export const defineTool = <Schema extends StandardSchemaV1, Output = unknown, co
       backoffMs: retry?.backoffMs ?? toolDefaults.retry.backoffMs,
     },
     trusted,
+    untrusted: isUntrustedBy(name, definition),
+    safeWhenTainted,
     parse,
     approval: typeof approval === 'function' ? 'computed' : approval,
     approvalFor: async (value, context) => {

@@ -9,6 +9,7 @@ import { askTool } from './session/ask-tool.ts';
 import { decideTool } from './session/decide-tool.ts';
 import { handOffTool } from './session/hand-off-tool.ts';
 import { planTool } from './session/plan-tool.ts';
+import { progressTool } from './session/progress-tool.ts';
 import { recallTool } from './session/recall-tool.ts';
 import { rememberTool } from './session/remember-tool.ts';
 import { shellTool } from './shell/shell-tool.ts';
@@ -25,6 +26,7 @@ export {
   keepTool,
   listTool,
   planTool,
+  progressTool,
   readTool,
   recallTool,
   rememberTool,
@@ -45,6 +47,7 @@ export const builtInTools: readonly Tool[] = [
   decideTool,
   rememberTool,
   planTool,
+  progressTool,
   recallTool,
   askTool,
   handOffTool,

@@ -57,6 +57,9 @@ const fields: Readonly<Record<string, { check: (value: unknown) => boolean; want
   timeoutMs: { check: ifAny(isTime), wanted: `a whole number from 1 to ${longestTimerMs}` },
   retry: { check: ifAny(isRetry), wanted: '{ times, backoffMs? } with whole numbers' },
   trusted: { check: ifAny(isBoolean), wanted: 'true or false' },
+  untrusted: { check: ifAny(isBoolean), wanted: 'true or false' },
+  safeWhenTainted: { check: ifAny(isBoolean), wanted: 'true or false' },
+  reads: functionIfAny,
   approval: {
     check: ifAny((value) => isFunction(value) || isRule(value)),
     wanted: `true, false, { roles?, notRequester?, expiresInMs? } with roles of ${memberRoles.join(', ')}, or a function that returns one of these`,

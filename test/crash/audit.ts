@@ -141,7 +141,7 @@ export const auditStore = async (
   reports: readonly Acknowledged[],
 ): Promise<readonly SessionId[]> => {
   const acknowledged = bySession(reports);
-  const listed = await store.list(workspace, { limit: 1_000_000 });
+  const listed = (await store.list(workspace, { limit: 1_000_000 })).sessions;
   for (const { id, seq } of listed) {
     const promised = acknowledged.get(id) ?? new Map<number, string>();
     acknowledged.delete(id);

@@ -28,7 +28,7 @@ const workAndDie = async (plan: CrashPlan): Promise<void> => {
 };
 
 const resultsOf = async (session: Session): Promise<readonly { outcome: string; output: unknown }[]> =>
-  (await session.transcript()).flatMap(({ message }) =>
+  (await session.transcript()).entries.flatMap(({ message }) =>
     message.role === 'tool' ? message.content.map(({ outcome, output }) => ({ outcome, output })) : [],
   );
 

@@ -41,7 +41,7 @@ const follow = async (server: ServerProcess): Promise<readonly SseReader[]> => {
 
 const expectAllSeen = (all: readonly SseReader[]): void => {
   expect(all.flatMap(({ wrong }) => wrong)).toEqual([]);
-  expect(all.every(({ last }) => last === events)).toBe(true);
+  expect(all.every(({ last }) => last >= events)).toBe(true);
   const connections = all.reduce((sum, reader) => sum + reader.connections, 0);
   expect(connections).toBeGreaterThan(isSoak ? 2 * readers : readers);
 };

@@ -98,7 +98,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     const key = newKey();
     await openSession(store, key);
     const claimed = await claim(sleeper, key);
-    const asRun = requestOf(key, toolCalled, { writer: { kind: 'run', epoch: claimed.epoch } });
+    const asRun = requestOf(key, toolCalled, { writer: { kind: 'run', epoch: claimed.epoch, claim: claimed.claim } });
     expect(kindsOf(await sleeper.append(asRun))).toEqual(['appended']);
     sleeper.signal('SIGSTOP');
     const late = sleeper.append(asRun, { ...asRun, onHead: 4 }, asRun);
@@ -113,7 +113,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     for (let round = 1; round <= 15; round++) {
       const key = newKey();
       await openSession(store, key);
-      const working = zombie.insist(requestOf(key, toolCalled, { writer: { kind: 'run', epoch: 0 } }));
+      const working = zombie.insist(requestOf(key, toolCalled, { writer: { kind: 'run', epoch: 0, claim: '' } }));
       await pause(randomInt(0, 30));
       zombie.signal('SIGSTOP');
       const claiming = claim(claimer, key);
@@ -138,7 +138,7 @@ describe.each(storeKinds)('processes on one %s', (kind) => {
     for (let round = 0; round < 10; round++) {
       const batch = [
         requestOf(stale, rawText('stale'), { onHead: 1 }),
-        requestOf(fenced, rawText('fenced'), { writer: { kind: 'run', epoch: 7 } }),
+        requestOf(fenced, rawText('fenced'), { writer: { kind: 'run', epoch: 7, claim: '' } }),
         requestOf(newKey(workspace), rawText('missing')),
         ...sound.map((key) => requestOf(key, rawText('batched'))),
       ];

@@ -26,6 +26,7 @@ export const rawAttacks = (session: string, host: string, key: string): readonly
     'a hexadecimal length': head([`Content-Length: 0x${body.length.toString(16)}`]) + body,
     'a length of thirty digits': head([`Content-Length: ${'9'.repeat(30)}`]) + body,
     'chunks twice': head(['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']) + chunked,
+    'another encoding before chunked': head(['Transfer-Encoding: x, chunked']) + chunked,
     'an unknown transfer encoding': head(['Transfer-Encoding: xchunked']) + chunked,
     'chunked encoding that is not the last encoding': head(['Transfer-Encoding: chunked, identity']) + chunked,
     'a vertical tab before the transfer encoding': head(['Transfer-Encoding:\x0bchunked']) + chunked,

@@ -57,7 +57,7 @@ test("[CLI1] JSON answers are the library's own objects", async () => {
       summary,
       waitingInputs: 0,
       usage: await session.usage(),
-      transcript: await session.transcript(),
+      transcript: (await session.transcript()).entries,
     });
     expect(tree).toEqual(await session.tree());
     expect(verified).toEqual({ sessions: [{ session: id, ...(await session.verify()) }] });

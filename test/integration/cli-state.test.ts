@@ -89,7 +89,7 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert undoes the change, a
   );
   const patch = JSON.stringify([{ op: 'add', path: '/facts/list', value: [1, { a: null }] }]);
   const commit = await answered(['commit', id, '--patch', '-', '--provenance', 'unverified'], { stdin: patch });
-  expect(commit).toEqual((await asked((session) => session.commits()))[0]);
+  expect(commit).toEqual((await asked((session) => session.commits())).commits[0]);
   expect(commit).toMatchObject({ provenance: 'unverified', entries: ['/facts/list'] });
   expect(await answered(['commit', id, '--fact', 'port=1'])).toBeNull();
   expect(await asked(async (session) => (await session.state()).facts)).toEqual({
@@ -100,7 +100,7 @@ test('[CLI1, STATE1, REV1] commit changes the state, revert undoes the change, a
   expect(await said(['revert', id, String(commit.seq), '--why', 'not needed'])).toBe(
     `reverted commit ${commit.seq} with event ${commit.seq + 1}: -/facts/list\n`,
   );
-  const [moved] = (await asked((session) => session.commits())).filter(({ why }) => why === 'it moved');
+  const [moved] = (await asked((session) => session.commits())).commits.filter(({ why }) => why === 'it moved');
   expect(await refused(['revert', id, `seq:${moved!.seq}`])).toMatchObject({ exit: 6, code: 'REVERT_CONFLICT' });
   const adopted = await asked(async (session) => {
     const branch = await session.fork();
@@ -125,19 +125,19 @@ test('[CLI1, QRY1] log finds commits of a session or the workspace, and still li
       /^ *\d+ {2}[\dT:.-]+Z +2 {2}member:local +human +~\/plan\/first -\/decisions\/db ~\/facts\/port: it moved$/,
     ),
     expect.stringMatching(/ 1 {2}member:local +human +\+\/plan\/first \+\/decisions\/db \+\/facts\/port$/),
-    expect.stringMatching(/ 1 {2}tool:test +unverified +\+\/toolsUsed\/test: threw: none found$/),
+    expect.stringMatching(/ 1 {2}tool:test +\+\/toolsUsed\/test: threw: none found$/),
     expect.stringMatching(
-      / 1 {2}tool:edit +unverified +\+\/filesModified\/src~1auth\.ts \+\/toolsUsed\/edit: wrote src\/auth\.ts$/,
+      / 1 {2}tool:edit +\+\/filesModified\/src~1auth\.ts \+\/toolsUsed\/edit: wrote src\/auth\.ts$/,
     ),
     '',
   ]);
   expect(await jsonLines(['log', id, '--turns', '1-1', '--actor', 'member:local', '--provenance', 'human'])).toEqual(
-    await asked((session) => session.commits({ turns: { from: 1, to: 1 }, provenance: 'human' })),
+    (await asked((session) => session.commits({ turns: { from: 1, to: 1 }, provenance: 'human' }))).commits,
   );
   expect(await jsonLines(['log', id, '--last', '1', '--path', '/facts/**', '--limit', '5'])).toHaveLength(1);
   const everywhere = ['log', '--all', '--file', 'src/auth.ts', '--since', '7d'];
   expect(await said(everywhere)).toMatch(new RegExp(`^SESSION .*\\n${id} .* tool:edit .*\\n$`));
-  const commits = await inLibrary((sessions) => sessions.commits({ path: '/filesModified/src~1auth.ts' }));
+  const { commits } = await inLibrary((sessions) => sessions.commits({ path: '/filesModified/src~1auth.ts' }));
   expect(await jsonLines([...everywhere, '--tool', 'edit'])).toEqual(commits);
   expect(await said([...everywhere, '--until', '7d'])).toBe('no commits match\n');
 });
@@ -151,7 +151,7 @@ test('[CLI1, QRY3] calls lists tool calls of a session or the workspace', async 
     '',
   ]);
   const threw = (await answered(['calls', '--status', 'threw', '--since', '1h'])).calls;
-  expect(threw).toEqual(await inLibrary((sessions) => sessions.toolCalls({ status: 'threw' })));
+  expect(threw).toEqual((await inLibrary((sessions) => sessions.toolCalls({ status: 'threw' }))).calls);
   expect(threw).toMatchObject([{ session: id, tool: 'test' }]);
   expect(await said(['calls', id, '--tool', 'edit', '--last', '1'])).toBe('no tool calls match\n');
   expect((await answered(['calls', id, '--turns', '1-1'])).calls).toHaveLength(2);
@@ -167,9 +167,18 @@ test('[CLI1, QRY3] calls lists tool calls of a session or the workspace', async 
   expect(await said(['log', '--all', '--file', 'src/auth.ts'])).toBe('no commits match\n');
 });
 
-test('[CLI1, DIFF1, DIFF2] diff shows changes between turns, attempts and branches, with author and reason', async () => {
+test('[CLI1, DIFF1, DIFF2, DIFF8] diff shows changes between turns, attempts and branches, with author and reason', async () => {
   const { id, said, answered, jsonLines, refused, asked } = await start();
-  expect((await said(['diff', id, '1', 'turn:2'])).split('\n').slice(1)).toEqual([
+  const lines = (await said(['diff', id, '1', 'turn:2'])).split('\n');
+  expect(lines[0]).toBe(
+    'decision db dropped; fact port: 8080 → 9090 ("it moved"); step first: todo → done ("it moved"); answer: "Gone on."',
+  );
+  expect(lines[1]).toMatch(/^ses_\w+ from seq:\d+ to seq:\d+$/);
+  expect(lines.slice(2)).toEqual([
+    'answer',
+    '  + Gone on.',
+    'messages',
+    '  + user: Go on.',
     'decisions',
     '  - db: SQLite',
     '    why: one file',
@@ -187,9 +196,16 @@ test('[CLI1, DIFF1, DIFF2] diff shows changes between turns, attempts and branch
   expect(await answered(['diff', id, 'turn:1', '2'])).toEqual(
     await asked((session) => session.diff({ turn: 1 }, { turn: 2 })),
   );
-  expect(await said(['diff', id, '2', '2'])).toMatch(/\nno difference\n$/);
-  expect(await said(['retry', id, 'turn:2'])).toMatch(/^turn 2 is tried again as turn 3\n$/);
+  expect(await said(['diff', id, '2', '2'])).toMatch(/^no difference\n/);
+  expect(await said(['retry', id, 'turn:2'])).toMatch(
+    /^turn 2 is tried again as turn 3\nto compare .*: perdure diff ses_\w+ 'turn:2#1' 'turn:2#2'.*\n$/,
+  );
   expect(await said(['diff', id, '2#1', '2#2'])).toMatch(/\n {2}\+ db: SQLite\n.*\n {2}~ port: 9090 → 8080\n/s);
+  const first = await answered(['diff', id, '0', '2#2', '--limit', '1', '--content']);
+  expect(first).toMatchObject({ messages: [expect.anything()], cursor: expect.any(String) });
+  expect(await answered(['diff', id, '0', '2#2', '--limit', '1', '--cursor', first.cursor])).not.toMatchObject({
+    messages: first.messages,
+  });
   expect(await jsonLines(['log', id, '--include-rewound'])).toHaveLength(4);
   const branch = await asked(async (session) => {
     const fork = await session.fork({ at: { turn: 1 } });
@@ -199,7 +215,7 @@ test('[CLI1, DIFF1, DIFF2] diff shows changes between turns, attempts and branch
   const across = await said(['diff', id, '1', branch]);
   expect(across).toMatch(
     new RegExp(
-      `^from ${id}@seq:\\d+ to ${branch}@seq:\\d+\\nfacts\\n {2}\\+ host: "here"\\n {4}by member:local, turn 1\\n$`,
+      `^fact host: here\\nfrom ${id}@seq:\\d+ to ${branch}@seq:\\d+\\nfacts\\n {2}\\+ host: "here"\\n {4}by member:local, turn 1\\n$`,
     ),
   );
   expect(await refused(['diff', id, '1', '2#3'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
@@ -225,10 +241,10 @@ test("[CLI1, ADO1] adopt takes over a branch's changes and names those that conf
   ]);
   const adoption = await answered(['adopt', id, branch, '--on-conflict', 'theirs', '--why', 'better']);
   expect(adoption).toMatchObject({ adopted: ['/facts/port'], conflicts: [{ path: '/facts/port', theirs: 7 }] });
-  expect(adoption.commit).toEqual((await asked((session) => session.commits()))[0]);
+  expect(adoption.commit).toEqual((await asked((session) => session.commits())).commits[0]);
 });
 
-test('[CLI1, CTX5, CTX6] compact, recall and pin work on the context', async () => {
+test('[CLI1, CTX5, CTX6, EVICT4] compact, recall and pin work on the context', async () => {
   const { id, said, answered, refused } = await start();
   const compacted = await said(['compact', id, '--keep', '1']);
   expect(compacted).toMatch(
@@ -236,6 +252,16 @@ test('[CLI1, CTX5, CTX6] compact, recall and pin work on the context', async () 
   );
   expect(await answered(['compact', id, '--keep', '1'])).toBeNull();
   expect(await said(['recall', id, 'turn:1'])).toMatch(/── turn 1 .*\nuser\n {2}Begin\.\nassistant\n {2}Begun\.\n$/s);
+  expect(await said(['recall', id, 'turn 1'])).toMatch(/user\n {2}Begin\./);
+  expect(await said(['context', id])).toMatch(
+    /\nleft out; can be recalled by key\n {2}turn:1\n {2}edit:src\/auth\.ts@turn:1\n {2}test@turn:1\n$/,
+  );
+  expect((await answered(['context', id])).evicted).toMatchObject([
+    { key: 'turn:1', name: 'turn 1' },
+    { key: 'edit:src/auth.ts@turn:1', name: 'edit with src/auth.ts in turn 1' },
+    { key: 'test@turn:1' },
+  ]);
+  expect(await answered(['recall', id, 'edit:src/auth.ts@turn:1'])).toMatchObject([{ tool: 'edit', turn: 1 }]);
   expect(await answered(['recall', id, 'fact:port'])).toBe(9090);
   expect(await refused(['recall', id, 'turn:9'])).toMatchObject({ exit: 5, code: 'POINT_NOT_FOUND' });
   expect(await said(['pin', id, 'port'])).toBe('port is pinned\n');

@@ -10,7 +10,7 @@ const script = defineScript({
 });
 
 const statuses = async (session: Session, filter?: Parameters<Session['toolCalls']>[0]) =>
-  (await session.toolCalls(filter)).map(({ status }) => status);
+  (await session.toolCalls(filter)).calls.map(({ status }) => status);
 
 const expectCutOff = async (session: Session): Promise<void> => {
   expect(await statuses(session)).toEqual(['interrupted']);
@@ -71,7 +71,7 @@ describe.each(storeKinds)('calls that a fork or a rewind cut off on %s', (kind) 
     const { session, run, release } = await startHolding();
     release();
     await run.waitForEnd();
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     const before = await session.fork();
     await session.rewind({ to: { seq: call!.seq } });
     await expectCutOff(session);

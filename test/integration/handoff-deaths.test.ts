@@ -2,11 +2,10 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Model } from '../../src/core/ports/model.ts';
 import { defineAgent, defineTool, openRuntime, type Runtime, type Session } from '../../src/index.ts';
-import { PerdureError } from '../../src/schema/error.ts';
-import { type MemoryDatabase, newMemoryDatabase } from '../../src/testing/memory-database.ts';
+import { newMemoryDatabase } from '../../src/testing/memory-database.ts';
 import { openMemoryStore } from '../../src/testing/memory-store.ts';
 import { handOffTool } from '../../src/tools/index.ts';
-import { overrideStore } from '../support/stores/override-store.ts';
+import { mortalStore } from '../support/stores/mortal-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -29,30 +28,6 @@ const modelOf = (tools: readonly string[]): Model => ({
     return { parts: [part], finish: 'tool-calls', usage };
   },
 });
-
-type Place = 'before' | 'after';
-
-/** A store that fails for good at its append number `at`, like the process of a worker that dies there. */
-const mortalStore = (database: MemoryDatabase, at: number, place: Place) => {
-  const store = openMemoryStore(database);
-  const died = Promise.withResolvers<void>();
-  const dead = new PerdureError('STORE_UNAVAILABLE', 'this worker is dead');
-  let appends = 0;
-  const mortal = overrideStore(store, {
-    append: async (request) => {
-      appends += 1;
-      if (appends > at || (appends === at && place === 'before')) {
-        died.resolve();
-        throw dead;
-      }
-      const outcome = await store.append(request);
-      if (appends < at) return outcome;
-      died.resolve();
-      throw dead;
-    },
-  });
-  return { mortal, died: died.promise };
-};
 
 const scripts = { 'by the agent': ['hand_off', 'look'], 'by a person': ['look', 'look'] };
 

@@ -58,6 +58,7 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
     return { place, runtime, agent, as, ann, session, by };
   };
   const held = { code: 'SESSION_HELD' };
+  const forbidden = { code: 'FORBIDDEN' };
 
   test('[HAND1, HAND2, HAND3, HAND4] only the member whom a session was handed to, or an admin, acts as its holder', async () => {
     const { session, by } = await start(askedModel().model);
@@ -69,9 +70,9 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
     const [ann, carl, bob] = [session, await by('carl', 'approver'), await by('bob')];
     const before = (await session.summary()).seq;
     for (const other of [ann, carl]) {
+      const moves = [() => other.handoff({ to: 'agent' }), () => other.handoff({ to: { member: 'carl' } })];
       const acts = [
-        () => other.handoff({ to: 'agent' }),
-        () => other.handoff({ to: { member: 'carl' } }),
+        ...(other === ann ? [] : moves), // an owner may, see below
         () => other.append({ role: 'user', content: 'Mine' }),
         () => other.commit(setting('port', 1)),
         () => other.files.write('a.txt', 'mine'),
@@ -92,7 +93,7 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
     await expect(bob.handoff({ to: 'agent' })).rejects.toMatchObject(held);
     await (await by('root', 'admin')).commit(setting('port', 2));
     await carl.fork();
-    await ann.limit({ tokens: 1_000_000 });
+    await (await by('dora', 'approver')).limit({ tokens: 1_000_000 });
     await carl.handoff({ to: 'agent', reason: 'Done' });
     const summary = await session.summary();
     expect(summary).toMatchObject({ holder: 'agent' });
@@ -102,11 +103,74 @@ describe.each(storeKinds)('handoffs on %s', (kind) => {
   test('[HAND2] a session with a role is held by every member with at least that role', async () => {
     const { session, by } = await start(askedModel().model);
     await session.handoff({ to: { role: 'approver' } });
-    await expect(session.handoff({ to: 'agent' })).rejects.toThrow(/is with role:approver/);
+    await expect((await by('dora')).handoff({ to: 'agent' })).rejects.toThrow(/is with role:approver/);
     await (await by('carl', 'approver')).append({ role: 'user', content: 'Looking' });
     await (await by('root', 'admin')).handoff({ to: 'agent' });
     await session.handoff({ to: 'human' });
     await (await by('dora')).handoff({ to: 'agent' });
+  });
+
+  test('[HAND17] an owner takes the session back from any holder, also from one it is no longer shared with', async () => {
+    const { session, by } = await start(askedModel().model);
+    await session.share({ visibility: 'private', sharedWith: ['bob'] });
+    const bob = await by('bob');
+    await bob.handoff({ to: { member: 'bob' } });
+    await session.share({ sharedWith: [] });
+    await expect(session.append({ role: 'user', content: 'Mine' })).rejects.toMatchObject(held);
+    await session.handoff({ to: 'agent' });
+    await expect(bob.summary()).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
+    await session.handoff({ to: { role: 'approver' } });
+    await session.handoff({ to: { member: 'ann' } });
+    await session.append({ role: 'user', content: 'Mine' });
+  });
+
+  test('[HAND18] only an owner or an admin hands a session to a member who does not see it', async () => {
+    const { session, as, by } = await start(askedModel().model);
+    const root = as('root', 'admin');
+    for (const id of ['root', 'ann', 'bob', 'mallory']) await root.members.add({ id });
+    await root.members.add({ id: 'cust', reach: 'own' });
+    const bob = await by('bob');
+    await expect(bob.handoff({ to: { member: 'cust' } }), 'its reach is lower').rejects.toMatchObject(forbidden);
+    await session.share({ visibility: 'private', sharedWith: ['bob'] });
+    await expect(bob.handoff({ to: { member: 'mallory' } })).rejects.toMatchObject(forbidden);
+    await expect(by('mallory')).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' });
+    await bob.handoff({ to: { member: 'ann' } });
+    await session.handoff({ to: { member: 'mallory' } });
+    const mallory = await by('mallory');
+    await expect(mallory.handoff({ to: { member: 'cust' } })).rejects.toMatchObject(forbidden);
+    await mallory.handoff({ to: { member: 'bob' } });
+    await (await by('root', 'admin')).handoff({ to: { member: 'cust' } });
+  });
+
+  test('[HAND18] an approver who sees a private session for its approval does not stay by a handoff to itself', async () => {
+    const { session, by } = await start(askedModel([{ tool: 'refund' }]).model);
+    await session.share({ visibility: 'private' });
+    const run = await session.send('Refund it');
+    expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'approval' });
+    const carl = await by('carl', 'approver');
+    await expect(carl.handoff({ to: { member: 'carl' } })).rejects.toMatchObject(forbidden);
+  });
+
+  test('[HAND19] a caller of the reach own learns from a handoff nothing about who is a member', async () => {
+    const { runtime, as } = await start(askedModel().model);
+    const root = as('root', 'admin');
+    for (const id of ['root', 'bob']) await root.members.add({ id });
+    await root.members.add({ id: 'vera', role: 'viewer' });
+    await root.members.add({ id: 'cust', reach: 'own' });
+    const cust = runtime.as({ workspace: 'acme', member: 'cust', role: 'member', reach: 'own' });
+    const session = await cust.sessions.open();
+    const answerFor = (member: string) =>
+      session.handoff({ to: { member } }).then(
+        () => 'handed',
+        ({ code, message }) => `${code} ${message.replaceAll(member, 'NAME')}`,
+      );
+    const names = ['bob', 'vera', 'nobody'];
+    const answers = new Set(await Promise.all(names.map(answerFor)));
+    expect([...answers]).toEqual([expect.stringMatching(/^FORBIDDEN .* NAME/)]);
+    await session.share({ sharedWith: names });
+    for (const name of names) expect(await answerFor(name)).toBe('handed');
+    await session.handoff({ to: { role: 'approver' } });
+    await session.handoff({ to: 'agent' });
   });
 
   test('[HAND5] a session is not handed to a member who could not act', async () => {
@@ -337,6 +401,6 @@ test('[HAND7, RUN8] a script goes on where it was after a report', async () => {
   await runtime.approvals.approve(approval!.id);
   await session.handoff({ to: 'agent', reason: 'Go on' });
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
-  const reports = (await session.transcript()).filter(({ message }) => message.role === 'user').slice(1);
+  const reports = (await session.transcript()).entries.filter(({ message }) => message.role === 'user').slice(1);
   expect(reports).toMatchObject([{ actor: 'member:local', message: { content: [{ type: 'text' }] } }]);
 });

@@ -41,7 +41,7 @@ describe.each(storeKinds)('calls that a tracker left in flight, on %s', (kind) =
     return { session, first, finishLate, later: await other.sessions.get(session.id) };
   };
   const statuses = async (session: Session) =>
-    (await session.toolCalls()).map(({ callId, status }) => [callId, status]);
+    (await session.toolCalls()).calls.map(({ callId, status }) => [callId, status]);
 
   test('[LOOP3] tracking fences the loop before, even before the new loop makes a call', async () => {
     const { session, first, later, finishLate } = await leaveCall();
@@ -89,7 +89,7 @@ describe.each(storeKinds)('calls that a tracker left in flight, on %s', (kind) =
     expect(refund).not.toHaveBeenCalled();
     expect(await statuses(session)).toEqual([['c1', 'ok']]);
     expect(await session.recall('call:c1')).toMatchObject({ output: 'found A1' });
-    expect(await session.toolCalls()).toMatchObject([{ source: 'reconcile' }]);
+    expect((await session.toolCalls()).calls).toMatchObject([{ source: 'reconcile' }]);
   });
 
   test('[LOOP4] a once call that reconcile knows did not run is run', async () => {
@@ -132,7 +132,7 @@ describe.each(storeKinds)('calls that a tracker left in flight, on %s', (kind) =
     const left = await leaveCall();
     const rest = await left.later.track({ other: async () => 1 });
     await Promise.all([rest.other(), others.other()]);
-    expect((await left.session.toolCalls()).map(({ tool, status }) => [tool, status])).toEqual([
+    expect((await left.session.toolCalls()).calls.map(({ tool, status }) => [tool, status])).toEqual([
       ['other', 'ok'],
       ['refund', 'interrupted'],
     ]);

@@ -66,5 +66,6 @@ test.each(storeKinds)('[PIPE11] the model is told which files a snapshot left ou
   expect(instructions).toContain('- excluded by an ignore file: "run.log"\n');
   expect(instructions).toContain('- not a regular file: "pipe"\n');
   expect(instructions).toContain('- contains a secret: "token.txt"');
-  expect(instructions).not.toContain('kept.txt');
+  expect(instructions.split('# Files that are not kept')[1]).not.toContain('kept.txt');
+  expect(instructions).toContain('- "kept.txt" created by "make"');
 });

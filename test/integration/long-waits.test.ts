@@ -65,7 +65,7 @@ test('a very long retry backoff does not fire early', async () => {
   const ended = runTool(
     systemTimekeeper(),
     { tool, callId: 'c', input: {}, value: {} },
-    () => context,
+    { context: () => context, inside: (work) => work() },
     40,
     async (n) => void tries.push(n),
   );

@@ -26,9 +26,9 @@ describe.each(storeKinds)('lost projections on %s', (kind) => {
     return session;
   };
   const records = async (workspace: string) => ({
-    commits: await sessionsOf(workspace).commits({ path: '/facts/**' }),
-    files: await sessionsOf(workspace).commits({ path: '/filesModified/a.ts' }),
-    calls: await sessionsOf(workspace).toolCalls(),
+    commits: (await sessionsOf(workspace).commits({ path: '/facts/**' })).commits,
+    files: (await sessionsOf(workspace).commits({ path: '/filesModified/a.ts' })).commits,
+    calls: (await sessionsOf(workspace).toolCalls()).calls,
   });
   const commitHost = async (session: Session) =>
     session.commit((draft) => Object.assign(draft.facts, { host: 'here' }));

@@ -89,7 +89,8 @@ describe('tools of an MCP server', () => {
     onTestFinished(() => {
       delete process.env.HIDDEN;
     });
-    const tools = await mcpTools({ name: 'near', ...ownProcess, env: { TOKEN: { secret: 'github' } } });
+    const env = { TOKEN: { secret: 'github' } };
+    const tools = await mcpTools({ name: 'near', ...ownProcess, env, effects: 'none' });
     const { runtime, session } = await start(tools, { tool: 'near_whoami', input: {} });
     expect(await endsOf(session)).toMatchObject([{ outcome: 'threw', error: { name: 'SecretNotFound' } }]);
     await runtime.vault.set('github', value);

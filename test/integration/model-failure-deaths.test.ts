@@ -104,7 +104,7 @@ test('[COST2, COST3, BUDGET3] a broken-off answer and that of the fallback are e
     expect(own.usd).toBeCloseTo(spent.usd, 9);
     const byModel = await runtime.usage({ by: 'model' });
     expect(byModel.rows.find(({ key }) => key === 'b/other')).toMatchObject({ own: { tokens: 110, usd: 0.5 } });
-    const broken = (await session.transcript()).filter(({ brokenOff }) => brokenOff);
+    const broken = (await session.transcript()).entries.filter(({ brokenOff }) => brokenOff);
     expect(byModel.rows.find(({ key }) => key === 'a/breaks')).toMatchObject({
       calls: broken.length,
       own: { outputTokens: 30 * broken.length },

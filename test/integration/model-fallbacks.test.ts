@@ -109,7 +109,7 @@ describe.each(pairs)('from %s to %s', (first, second) => {
     const completed = await eventsOf(session, 'model.completed');
     expect(completed.map(({ model }) => model)).toEqual([a, b, b]);
     expect(completed[0]!.usage.usd! / completed[1]!.usage.usd!).toBeCloseTo(prices[first] / prices[second], 6);
-    const written = (await session.transcript()).filter(({ message }) => message.role === 'assistant');
+    const written = (await session.transcript()).entries.filter(({ message }) => message.role === 'assistant');
     expect(written.map(({ model }) => model)).toEqual([a, b, b]);
 
     expect(await (await session.send('And now?')).result()).toMatchObject({ output: 'Well again.' });

@@ -90,7 +90,7 @@ describe.each(storeKinds)('records on %s', (kind) => {
     (await approvals.list())[0]!.id;
 
   const results = async (session: Session) =>
-    (await session.transcript()).flatMap(({ message }) => (message.role === 'tool' ? message.content : []));
+    (await session.transcript()).entries.flatMap(({ message }) => (message.role === 'tool' ? message.content : []));
 
   test('[VIEW1] a call that was refused before it ran is in the records, by its status, and never as running', async () => {
     const { runtime, session, work } = await start([
@@ -104,7 +104,7 @@ describe.each(storeKinds)('records on %s', (kind) => {
     await session.deny(await approvalOf(runtime), { comment: 'paid back already' });
     await work();
     expect(await run.status()).toMatchObject({ status: 'succeeded' });
-    const calls = await session.toolCalls();
+    const calls = (await session.toolCalls()).calls;
     expect(calls.map(({ tool, status }) => [tool, status])).toEqual([
       ['refund', 'denied'],
       ['add', 'invalid_input'],
@@ -112,7 +112,7 @@ describe.each(storeKinds)('records on %s', (kind) => {
     ]);
     expect(calls.every((each) => each.actor === 'agent:tester' && each.run === run.id && each.turn === 1)).toBe(true);
     for (const status of ['denied', 'invalid_input', 'unknown_tool'] as const)
-      expect(await runtime.sessions.toolCalls({ status })).toMatchObject([{ session: session.id, status }]);
+      expect((await runtime.sessions.toolCalls({ status })).calls).toMatchObject([{ session: session.id, status }]);
     const began = await Array.fromAsync(session.events()).then((events) =>
       events.filter(({ type }) => type === 'tool.called'),
     );
@@ -130,13 +130,13 @@ describe.each(storeKinds)('records on %s', (kind) => {
     ]);
     await session.send('Go');
     await work();
-    const [cut, invalid, sum] = await session.toolCalls({ input: true });
+    const [cut, invalid, sum] = (await session.toolCalls({ input: true })).calls;
     expect(sum).toMatchObject({ input: { a: 2, b: 3 }, output: 5 });
     expect(sum).not.toHaveProperty('clipped');
     expect(invalid).toMatchObject({ input: { a: 'one' }, error: { name: 'InvalidInput' } });
     expect(cut).toMatchObject({ clipped: ['input', 'output'] });
     expect(cut!.output).toMatch(/^x{8000} \[… 12000 of 20000 characters left out; event \d+ has all of it\]$/);
-    expect((await session.toolCalls())[2]).not.toHaveProperty('input');
+    expect((await session.toolCalls()).calls[2]).not.toHaveProperty('input');
     await expect(session.toolCalls({ input: true, limit: 1001 })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   });
 
@@ -167,13 +167,13 @@ describe.each(storeKinds)('records on %s', (kind) => {
     await worker.stop();
     await work();
     expect(await run.status()).toMatchObject({ status: 'succeeded' });
-    const [mailed, added, asked] = await session.toolCalls({ input: true });
+    const [mailed, added, asked] = (await session.toolCalls({ input: true })).calls;
     expect(mailed).toMatchObject({ tool: 'mail', status: 'ok', source: 'reconcile', output: 'it was sent' });
     expect(added).not.toHaveProperty('source');
     expect(asked).toMatchObject({ tool: 'ask', status: 'ok', source: 'person', output: 'this one' });
     const replay = await session.replay({ turn: 1 });
     expect(replay.departures).toEqual([]);
-    const again = await (await runtime.sessions.get(replay.session)).toolCalls();
+    const again = (await (await runtime.sessions.get(replay.session)).toolCalls()).calls;
     expect(again.map(({ tool, source }) => [tool, source])).toEqual([
       ['mail', 'replay'],
       ['add', 'replay'],
@@ -189,7 +189,7 @@ describe.each(storeKinds)('records on %s', (kind) => {
     await work();
     await session.handoff({ to: 'agent' });
     await work();
-    expect(await session.toolCalls()).toMatchObject([{ tool: 'hand_off', status: 'ok', source: 'person' }]);
+    expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'hand_off', status: 'ok', source: 'person' }]);
   });
 
   test('[VIEW4] the model is told the comment of an approval with the result, and that of a denial as the result', async () => {
@@ -208,7 +208,7 @@ describe.each(storeKinds)('records on %s', (kind) => {
       { output: 'refunded A1', comment: 'approved by member:local: this once' },
       'denied by member:local: enough',
     ]);
-    const [denied, approved] = await session.toolCalls();
+    const [denied, approved] = (await session.toolCalls()).calls;
     expect(denied).toMatchObject({ status: 'denied', source: 'person' });
     expect(approved).not.toHaveProperty('source');
     await expect(

@@ -134,6 +134,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
         workspace,
         member: 'ann',
         role: 'viewer',
+        reach: 'workspace',
         key: key.id,
         areas: ['usage'],
         profile: { name: 'Ann' },
@@ -154,10 +155,24 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
 
     test('[PDK1, PDK7] a key authenticates its member in every process, and its secret is stored nowhere', async () => {
       const { workspace, scoped, key, token } = await withKey({ name: 'laptop' });
-      expect(key).toEqual({ id: key.id, member: 'ann', name: 'laptop', role: 'admin', createdAt: now });
+      expect(key).toEqual({
+        id: key.id,
+        member: 'ann',
+        name: 'laptop',
+        role: 'admin',
+        reach: 'workspace',
+        createdAt: now,
+      });
       expect(token).toMatch(new RegExp(`^pdk_${workspace}\\.${key.id}\\.[\\w-]{43}$`));
       const known = await other.authenticate(token);
-      const identity = { workspace, member: 'ann', role: 'admin', profile: { name: 'Ann' }, key: key.id };
+      const identity = {
+        workspace,
+        member: 'ann',
+        role: 'admin',
+        reach: 'workspace',
+        profile: { name: 'Ann' },
+        key: key.id,
+      };
       expect(known).toEqual({ identity, key });
       expect(await scoped.keys.list()).toEqual([key]);
       const { session } = { session: await (await signIn(token)).sessions.open() };
@@ -227,7 +242,7 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       const { scoped, token, key } = await withKey({ expiresAt: now + dayMs });
       const began = now;
       onTestFinished(() => {
-        now = began;
+        now = began + dayMs; // the store knows this time
       });
       now = began + dayMs - 1;
       expect((await runtime.authenticate(token))?.key).toEqual(key);
@@ -237,7 +252,32 @@ describe.each(runtimeKinds)('members, keys and the audit log on %s', (kind) => {
       for (const expiresAt of [now, now - 1, 0, -1, 1.5, Number.NaN]) {
         await expect(scoped.keys.create({ member: 'ann', expiresAt })).rejects.toMatchObject({ code: 'INVALID_INPUT' });
       }
-      expect(await scoped.keys.list()).toEqual([key]);
+      expect(await scoped.keys.list()).toEqual([{ ...key, expiredAt: began + dayMs }]);
+    });
+
+    test('[PDK3] an expired key stays expired in every process after the clock goes back', async () => {
+      const { workspace, scoped, token, key } = await withKey({
+        expiresAt: now + dayMs,
+        areas: ['tokens', 'sessions'],
+      });
+      const child = await scoped.keys.createToken({ member: 'ann', parent: key.id });
+      const rotated = await scoped.keys.create({ member: 'ann', expiresAt: now + dayMs });
+      const began = now;
+      onTestFinished(() => {
+        now = began + dayMs; // the store knows this time
+      });
+      now = began + dayMs;
+      expect(await runtime.authenticate(token)).toBeUndefined();
+      await expect(scoped.keys.rotate(rotated.key.id)).rejects.toMatchObject({ code: 'KEY_NOT_FOUND' });
+      now = began;
+      const reopened = await place.open({ clock: { now: () => now } });
+      onTestFinished(() => reopened.close());
+      for (const each of [runtime, other, reopened]) {
+        for (const old of [token, child.token, rotated.token]) expect(await each.authenticate(old)).toBeUndefined();
+        const { keys } = admin(each, workspace);
+        await expect(keys.rotate(key.id)).rejects.toMatchObject({ code: 'KEY_NOT_FOUND' });
+        await expect(keys.createToken({ member: 'ann', parent: key.id })).rejects.toMatchObject({ code: 'FORBIDDEN' });
+      }
     });
 
     test('[PDK4] a rotation issues another secret under the same id, and the old secret is rejected immediately in every process', async () => {

@@ -62,7 +62,7 @@ describe.each(storeKinds)('runs of members who lost their role, on %s', (kind) =
       notAllowed(/^ann has the role viewer in acme, and a run needs at least member/),
     );
     expect(asked).toHaveLength(1);
-    const results = (await session.transcript()).filter(({ message }) => message.role === 'tool');
+    const results = (await session.transcript()).entries.filter(({ message }) => message.role === 'tool');
     expect(results).toHaveLength(1);
     expect(await session.verify()).toMatchObject({ ok: true });
   });

@@ -11,6 +11,11 @@ const answered = (callId: string, output = 'done', tool = 'write'): MessageInput
   role: 'tool',
   content: [{ type: 'tool-result', callId, tool, outcome: output === 'broken' ? 'threw' : 'ok', output }],
 });
+/** A result of a tool that does not read the outside world. */
+const vouched = (...given: Parameters<typeof answered>): MessageInput => {
+  const { role, content } = answered(...given) as Extract<MessageInput, { role: 'tool' }>;
+  return { role, content: content.map((part) => ({ ...part, untrusted: false })) };
+};
 const typesOf = async (session: Session) => (await Array.fromAsync(session.events())).map(({ type }) => type);
 
 describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
@@ -38,13 +43,14 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
       { files: { c1: { 'src/a.ts': 'created' } } },
     );
     expect(events.map(({ type }) => type)).toEqual(Array(4).fill('message.appended'));
-    expect(await session.toolCalls()).toMatchObject([
+    expect((await session.toolCalls()).calls).toMatchObject([
       { callId: 'c2', tool: 'test', status: 'threw', turn: 1 },
       { callId: 'c1', tool: 'write', status: 'ok', turn: 1, outputHash: expect.stringMatching(/^[0-9a-f]{64}$/) },
     ]);
-    const [commit, ...others] = await session.commits();
+    const [commit, ...others] = (await session.commits()).commits;
     expect(others).toEqual([]);
-    expect(commit).toMatchObject({ provenance: 'unverified', turn: 1 });
+    expect(commit).toMatchObject({ turn: 1 });
+    expect(commit!.provenance).toBeUndefined();
     const { toolsUsed, filesModified } = await session.state();
     expect(toolsUsed).toEqual({ write: { calls: 1, ok: 1, failed: 0 }, test: { calls: 1, ok: 0, failed: 1 } });
     expect(filesModified).toEqual({ 'src/a.ts': { change: 'created', tool: 'write', callId: 'c1' } });
@@ -52,19 +58,19 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
     expect(diff.filesModified).toMatchObject([{ id: 'src/a.ts', after: { tool: 'write' } }]);
     expect(await session.verify()).toMatchObject({ ok: true });
     expect(await runtime.sessions.rebuildProjections()).toBeGreaterThan(0);
-    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['threw', 'ok']);
+    expect((await session.toolCalls()).calls.map(({ status }) => status)).toEqual(['threw', 'ok']);
   });
 
   test('[LOOP6] a result in a later append completes the call with the same hash of its input', async () => {
     const session = await begin();
     await session.append([called('c1'), called('c2', 'write', { path: 'b.ts' })]);
-    expect(await session.toolCalls()).toEqual([]);
+    expect((await session.toolCalls()).calls).toEqual([]);
     await session.append(answered('c1'));
     await session.append([called('c3'), answered('c3')]);
-    const [again, first] = await session.toolCalls();
+    const [again, first] = (await session.toolCalls()).calls;
     expect([first!.callId, again!.callId]).toEqual(['c1', 'c3']);
     expect(again!.inputHash).toBe(first!.inputHash);
-    expect(await session.commits()).toMatchObject([
+    expect((await session.commits()).commits).toMatchObject([
       { cause: { tool: 'write', callId: 'c3' }, inputHash: first!.inputHash, outputSummary: 'done' },
       { cause: { tool: 'write', callId: 'c1' } },
     ]);
@@ -73,12 +79,12 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
 
   test('[LOOP6, HAP16] inputs and results of reported calls are in their records and in what already happened', async () => {
     const session = await begin();
-    await session.append([called('c1', 'write', { path: 'first.ts' }), answered('c1')]);
+    await session.append([called('c1', 'write', { path: 'first.ts' }), vouched('c1')]);
     const asked = called('c1', 'write', { path: 'b.ts' });
     await session.append([asked, called('c2', 'test', {})]);
     await session.append(Array.from({ length: 40 }, (_, n): MessageInput => ({ role: 'assistant', content: `${n}` })));
-    await session.append([answered('c1', 'written'), answered('c2', 'broken', 'test')]);
-    const calls = await session.toolCalls({ input: true });
+    await session.append([vouched('c1', 'written'), vouched('c2', 'broken', 'test')]);
+    const calls = (await session.toolCalls({ input: true })).calls;
     expect(calls.map(({ input, output, error }) => ({ input, output, error }))).toEqual([
       { input: {}, error: { name: 'Error', message: 'broken' } },
       { input: { path: 'b.ts' }, output: 'written' },
@@ -115,7 +121,7 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
       const events = await session.append(messages, { idempotencyKey: 'step-1' });
       expect(events.map(({ payload }) => payload.message.role)).toEqual(['assistant', 'tool']);
     }
-    expect(await session.toolCalls()).toHaveLength(1);
+    expect((await session.toolCalls()).calls).toHaveLength(1);
     const changed = session.append(messages, { idempotencyKey: 'step-1', files: { c1: { 'a.ts': 'deleted' } } });
     expect(await failureOf(changed)).toMatchObject({ code: 'KEY_REUSED' });
   });
@@ -134,7 +140,7 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
     expect(await typesOf(session)).not.toContain('call.reported');
     expect((await session.state()).toolsUsed.write).toEqual({ calls: 3, ok: 3, failed: 0 });
     await session.append([called('c1'), answered('c1')]);
-    expect(await session.toolCalls()).toHaveLength(4);
+    expect((await session.toolCalls()).calls).toHaveLength(4);
   });
 
   test('[LOOP6] files of a call that the append does not report are rejected', async () => {
@@ -151,7 +157,7 @@ describe.each(storeKinds)('calls that a loop only appends, on %s', (kind) => {
     const session = await begin();
     for (const [index, tool] of ['__proto__', 'größer als', 'a/b~c', 'x'.repeat(200), 'constructor'].entries()) {
       await session.append([called(`c${index}`, tool), answered(`c${index}`, 'done', tool)]);
-      expect(await session.toolCalls({ limit: 1 })).toMatchObject([{ tool, status: 'ok' }]);
+      expect((await session.toolCalls({ limit: 1 })).calls).toMatchObject([{ tool, status: 'ok' }]);
     }
     expect(await session.verify()).toMatchObject({ ok: true });
   });

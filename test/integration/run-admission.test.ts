@@ -15,7 +15,7 @@ const start = async () => {
   const script = defineScript({ name: 'stuck', everyTurn: true, steps: [{ calls: [{ tool: 'stuck', input: {} }] }] });
   const setup = await startRuns({ model: scriptedModel(script), tools: [stuckTool] });
   undo.push(() => setup.runtime.close());
-  const callsMade = async () => (await setup.session.toolCalls()).length;
+  const callsMade = async () => (await setup.session.toolCalls()).calls.length;
   return { ...setup, callsMade };
 };
 

@@ -116,7 +116,9 @@ test('[COST10] an answer that the budget cut off fails the run, and says so', as
     status: 'failed',
     error: {
       code: 'MODEL_LENGTH',
-      message: expect.stringMatching(/cut off at \d+ output tokens, .* the session's budget left: raise it with/),
+      message: expect.stringMatching(
+        /cut off at \d+ output tokens, .* the session's budget or a quota left: raise the budget with/,
+      ),
     },
   });
   await setup.session.limit({});

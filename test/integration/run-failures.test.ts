@@ -58,6 +58,7 @@ const agents: Readonly<Record<Exclude<RunFailureCode, 'MEMBER_NOT_ALLOWED'>, Par
   MODEL_UNAVAILABLE: failing('unavailable'),
   MODEL_TIMEOUT: failing('timeout'),
   MODEL_BROKEN_STREAM: failing('broken-stream'),
+  MODEL_ENDLESS: failing('endless'),
   MODEL_REFUSED: failing('refused'),
   MODEL_LENGTH: ending('length'),
   MODEL_CONTENT_FILTER: ending('content-filter'),

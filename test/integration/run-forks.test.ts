@@ -11,7 +11,7 @@ const script = defineScript({
 const agent = defineAgent({ name: 'tester', version: 1, model: script, tools: [askTool] });
 
 const textsOf = async (session: Session, turn?: number): Promise<readonly string[]> =>
-  (await session.transcript(turn === undefined ? {} : { at: { turn } })).flatMap(({ message }) =>
+  (await session.transcript(turn === undefined ? {} : { at: { turn } })).entries.flatMap(({ message }) =>
     message.content.flatMap((part) => (part.type === 'text' ? [`${message.role}: ${part.text}`] : [])),
   );
 

@@ -50,7 +50,7 @@ test('[WORKER18, RUN6] a worker that slept past its lease leaves the session to 
   });
   const session = await sleeper.sessions.open({ agent });
   const run = await session.send('Go');
-  await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+  await expect.poll(async () => (await session.toolCalls()).calls.length).toBe(1);
   await startWorker(30_000);
   await secondBegan.promise;
   await expect.poll(() => sleeper.worker.state().holds).toBe(0);

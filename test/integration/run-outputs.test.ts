@@ -45,9 +45,9 @@ test.each(Object.keys(outputs))(
     const { session, runtime } = await startRuns({ model, tools: [tool] });
     undo.push(() => runtime.close());
     expect(await (await session.send('Go')).result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     expect(call!.status).toMatch(/^(ok|threw)$/);
-    expect((await session.transcript()).map(({ message }) => message.role)).toEqual([
+    expect((await session.transcript()).entries.map(({ message }) => message.role)).toEqual([
       'user',
       'assistant',
       'tool',

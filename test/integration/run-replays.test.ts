@@ -171,7 +171,7 @@ test('[REPLAY1] the fork of a replay is archived and can be inspected, even when
   const { session: played } = await session.replay({ turn: 1 });
   const fork = await runtime.sessions.get(played);
   expect(await fork.summary()).toMatchObject({ status: 'archived', title: 'replay of turn 1' });
-  expect(await fork.transcript()).toHaveLength((await session.transcript()).length);
+  expect((await fork.transcript()).entries).toHaveLength((await session.transcript()).entries.length);
   expect(await fork.verify()).toMatchObject({ ok: true });
   await expect(session.replay({ turn: 1, model: 'nowhere/none' })).rejects.toMatchObject({
     code: 'HOSTED_MODEL_UNAVAILABLE',

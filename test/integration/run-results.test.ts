@@ -145,7 +145,7 @@ test('[RUN8, WR3, CTX3] a result that a person supplies for a call is used, and 
   undo.push(() => runtime.close());
   const run = await session.send('Go');
   await begun;
-  const { callId } = (await session.toolCalls())[0]!;
+  const { callId } = (await session.toolCalls()).calls[0]!;
   const part = { type: 'tool-result', callId, tool: 'guarded', outcome: 'ok', output: 'by hand' } as const;
   await expect(session.append({ role: 'tool', content: [part] })).rejects.toMatchObject({
     code: 'WRITER_FORBIDDEN',
@@ -155,9 +155,9 @@ test('[RUN8, WR3, CTX3] a result that a person supplies for a call is used, and 
   await session.append({ role: 'tool', content: [part] });
   await session.handoff({ to: 'agent' });
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Done.' });
-  const results = (await session.transcript()).filter(({ message }) => message.role === 'tool');
+  const results = (await session.transcript()).entries.filter(({ message }) => message.role === 'tool');
   expect(results.map(({ message }) => message.content)).toEqual([[part]]);
-  expect(await session.toolCalls()).toMatchObject([{ callId, status: 'interrupted' }]);
+  expect((await session.toolCalls()).calls).toMatchObject([{ callId, status: 'interrupted' }]);
 });
 
 test('[APPR1] an approval is valid only for the input that it was requested for', async () => {
@@ -181,7 +181,7 @@ test('[APPR1] an approval is valid only for the input that it was requested for'
   await session.handoff({ to: 'agent' });
   expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded' });
   expect(ran).toEqual([]);
-  const [result] = (await session.transcript()).filter(({ message }) => message.role === 'tool');
+  const [result] = (await session.transcript()).entries.filter(({ message }) => message.role === 'tool');
   expect(result).toMatchObject({ message: { content: [{ callId, outcome: 'denied' }] } });
 });
 
@@ -218,7 +218,7 @@ test('[RUN4] a cancel ends calls in flight even if the clock was set back during
   nowMs -= 3_600_000;
   await run.cancel();
   expect(await run.result()).toMatchObject({ status: 'cancelled' });
-  expect(await session.toolCalls()).toMatchObject([{ status: 'cancelled', durationMs: 0 }]);
+  expect((await session.toolCalls()).calls).toMatchObject([{ status: 'cancelled', durationMs: 0 }]);
 });
 
 test('[RUN24] a program that waits for a run is warned when no worker holds its agent, and only then', async () => {

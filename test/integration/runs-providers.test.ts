@@ -125,7 +125,7 @@ describe.each(Object.entries(providers))('runs with %s', (_, { api, model, name 
       const { session } = await startWith(fault === 'stall' ? 1000 : 20_000, { ...broken, fault }, looks, done);
       expect(await (await session.send('Go')).result(), fault).toMatchObject({ status: 'succeeded', output: 'Done.' });
       expect(await failures(session), fault).toHaveLength(1);
-      const answers = (await session.transcript()).filter(({ message }) => message.role === 'assistant');
+      const answers = (await session.transcript()).entries.filter(({ message }) => message.role === 'assistant');
       expect(answers.filter(({ brokenOff }) => !brokenOff)).toHaveLength(2);
     }
     const { session } = await start(

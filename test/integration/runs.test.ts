@@ -147,7 +147,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       'message.appended',
       'run.ended',
     ]);
-    const transcript = await session.transcript();
+    const transcript = (await session.transcript()).entries;
     expect(transcript.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
     expect((await session.state()).toolsUsed).toEqual({ add: { calls: 1, ok: 1, failed: 0 } });
     expect(await session.verify()).toMatchObject({ ok: true });
@@ -159,7 +159,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await runtime.worker().start();
     const results = await Promise.all(runs.map((run) => run.result()));
     expect(results).toMatchObject([{ output: 'one' }, { output: 'two' }, { output: 'three' }]);
-    expect((await session.transcript()).map(({ turn }) => turn)).toEqual([1, 1, 2, 2, 3, 3]);
+    expect((await session.transcript()).entries.map(({ turn }) => turn)).toEqual([1, 1, 2, 2, 3, 3]);
   });
 
   test('[RUN3] the same key admits an input once', async () => {
@@ -182,7 +182,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await other.approve(approval);
     await expect(other.deny(approval)).rejects.toMatchObject({ code: 'APPROVAL_SETTLED' });
     expect((await run.result()).status).toBe('succeeded');
-    expect((await session.toolCalls({ tool: 'wipe' }))[0]).toMatchObject({ status: 'ok' });
+    expect((await session.toolCalls({ tool: 'wipe' })).calls[0]).toMatchObject({ status: 'ok' });
   });
 
   test('[APPR2] the model receives a denial with its reason', async () => {
@@ -200,7 +200,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
   test('[RUN4] a cancel stops the run immediately, and every call has a result', async () => {
     const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'never' }]);
     const run = await session.send('Go');
-    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    await expect.poll(async () => (await session.toolCalls()).calls.length).toBe(1);
     await run.cancel();
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
     const { messages } = await session.context();
@@ -231,11 +231,11 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     const first = runtime.worker();
     await first.start();
     const run = await session.send('Go');
-    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    await expect.poll(async () => (await session.toolCalls()).calls.length).toBe(1);
     await first.stop();
     await (await open()).worker().start();
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'I do not know what became of it.' });
-    expect((await session.toolCalls())[0]).toMatchObject({ status: 'interrupted' });
+    expect((await session.toolCalls()).calls[0]).toMatchObject({ status: 'interrupted' });
   });
 
   test('[RUN7] a pause stops at the next safe point, and the same run continues after resume', async () => {
@@ -262,7 +262,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
   test('[RUN8] a handoff fences the worker; the run continues when the session is handed back', async () => {
     const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'ok' }]);
     const run = await session.send('Go');
-    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    await expect.poll(async () => (await session.toolCalls()).calls.length).toBe(1);
     await session.handoff({ to: 'human', reason: 'let me' });
     expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'human' });
     await session.commit((draft) => {
@@ -285,13 +285,13 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await session.answer((asked as SessionEvent<'question.asked'>).payload.callId, 'y');
     expect(await run.result()).toMatchObject({ output: 'Faster, then.' });
     expect(await steered.result()).toMatchObject({ output: 'Faster, then.' });
-    expect((await session.transcript()).at(-1)!.turn).toBe(1);
+    expect((await session.transcript()).entries.at(-1)!.turn).toBe(1);
   });
 
   test('[RUN2] an interrupt ends the active run; a rejected input leaves no trace', async () => {
     const { session } = await start([{ calls: [{ tool: 'slow', input: {} }] }, { text: 'second' }]);
     const run = await session.send('Go');
-    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    await expect.poll(async () => (await session.toolCalls()).calls.length).toBe(1);
     const before = await session.summary();
     await expect(session.send('no', { policy: 'reject' })).rejects.toMatchObject({ code: 'SESSION_BUSY' });
     expect((await session.summary()).seq).toBe(before.seq);
@@ -313,7 +313,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       { text: 'ok' },
     ]);
     await (await session.send('Go')).result();
-    const results = (await session.transcript()).flatMap(({ message }) =>
+    const results = (await session.transcript()).entries.flatMap(({ message }) =>
       message.role === 'tool' ? message.content : [],
     );
     expect(Object.fromEntries(results.map(({ tool, outcome }) => [tool, outcome]))).toEqual({
@@ -363,15 +363,14 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     });
   });
 
-  test('[RUN13] a large output is kept whole, and the model gets a part and the key to the rest', async () => {
+  test('[RUN13] a large output is kept whole, and the model gets a part and the name of the call', async () => {
     const { session } = await start([{ calls: [{ tool: 'large', input: {} }] }, { text: 'ok' }]);
     await (await session.send('Go')).result();
-    const result = (await session.transcript()).flatMap(({ message }) =>
-      message.role === 'tool' ? message.content : [],
-    )[0]!;
-    const key = /output:\d+/.exec(String(result.output))![0];
-    expect(JSON.stringify(result).length).toBeLessThan(25_000);
-    expect(await session.recall(key)).toBe('x'.repeat(200_000));
+    const { message, cut } = (await session.transcript()).entries.find((entry) => entry.message.role === 'tool')!;
+    const [, name] = /recall \\"([^"]*)\\" for all of it/.exec(JSON.stringify(message))!;
+    expect(JSON.stringify(message).length).toBeLessThan(25_000);
+    expect({ cut, name }).toEqual({ cut: 'large@turn:1', name: 'large in turn 1' });
+    expect(await session.recall(name!)).toMatchObject([{ tool: 'large', output: 'x'.repeat(200_000) }]);
   });
 
   test('[RUN14] retrying a turn adds another attempt', async () => {
@@ -379,7 +378,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     await (await session.send('Which way?')).result();
     const { run } = await session.retry({ turn: 1 });
     expect((await run!.result()).status).toBe('succeeded');
-    expect((await session.transcript()).map(({ turn }) => turn)).toEqual([2, 2]);
+    expect((await session.transcript()).entries.map(({ turn }) => turn)).toEqual([2, 2]);
     expect(await session.diff({ turn: 1, attempt: 1 }, { turn: 1, attempt: 2 })).toMatchObject({ patch: [] });
   });
 
@@ -429,7 +428,7 @@ describe.each(storeKinds)('runs on %s', (kind) => {
       { when: { last: { outcome: 'interrupted' } }, text: 'It was cut off.' },
     ]);
     const run = await session.send('Go');
-    await expect.poll(async () => (await session.toolCalls()).length).toBe(1);
+    await expect.poll(async () => (await session.toolCalls()).calls.length).toBe(1);
     await session.pause({ withinMs: 50 });
     expect(await run.result()).toMatchObject({ status: 'paused' });
     await session.resume();
@@ -504,6 +503,6 @@ describe.each(storeKinds)('runs on %s', (kind) => {
     expect(departures.map(({ what }) => what)).toContain('call');
     expect(departures.at(-1)).toMatchObject({ what: 'end', replayed: { output: 'Three.' } });
     expect(fork).not.toBe(session.id);
-    expect(await session.toolCalls({ tool: 'wipe' })).toEqual([]);
+    expect((await session.toolCalls({ tool: 'wipe' })).calls).toEqual([]);
   });
 });

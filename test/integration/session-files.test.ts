@@ -104,11 +104,13 @@ describe.each(runtimeKinds)('the files of a session on %s', (kind) => {
     expect(await seqOf(session)).toBe(seq! + 1);
     await session.files.write('a', 'other');
     await session.files.write('a', 'another');
-    expect((await session.commits({ path: '/filesModified/a' })).map(({ actor, why }) => [actor, why])).toEqual([
-      ['member:local', undefined],
-      ['member:local', undefined],
-      ['member:local', 'first'],
-    ]);
+    expect((await session.commits({ path: '/filesModified/a' })).commits.map(({ actor, why }) => [actor, why])).toEqual(
+      [
+        ['member:local', undefined],
+        ['member:local', undefined],
+        ['member:local', 'first'],
+      ],
+    );
     const repeated = await Promise.all([1, 2].map(() => session.files.write('b', 'x', { idempotencyKey: 'k' })));
     expect(repeated[0]).toEqual(repeated[1]);
     await session.files.write('b', 'y');

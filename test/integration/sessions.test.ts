@@ -12,7 +12,7 @@ const result = (callId: string) =>
   ({ role: 'tool', content: [{ type: 'tool-result', callId, tool: 'read', outcome: 'ok', output: 'hello' }] }) as const;
 
 const texts = async (session: Session, options?: Parameters<Session['transcript']>[0]) =>
-  (await session.transcript(options)).flatMap(({ message }) =>
+  (await session.transcript(options)).entries.flatMap(({ message }) =>
     message.content.map((part) => ('text' in part ? part.text : `${part.type}`)),
   );
 
@@ -112,7 +112,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     await session.append([user('read it'), call('c1')]);
     const fork = await session.fork();
     expect((await fork.summary()).status).toBe('paused');
-    const settled = (await fork.transcript()).at(-1)!.message;
+    const settled = (await fork.transcript()).entries.at(-1)!.message;
     expect(settled).toMatchObject({ role: 'tool', content: [{ callId: 'c1', outcome: 'interrupted' }] });
     await fork.resume();
     await fork.append(answer('I was interrupted'));
@@ -152,7 +152,7 @@ describe.each(storeKinds)('sessions on %s', (kind) => {
     const session = await runtime.sessions.open();
     const made = await session.append([user('read it'), call('c1'), result('c1'), answer('done')]);
     await session.rewind({ to: { seq: made[1]!.seq } });
-    const last = (await session.transcript()).at(-1)!;
+    const last = (await session.transcript()).entries.at(-1)!;
     expect(last.message).toMatchObject({ role: 'tool', content: [{ callId: 'c1', outcome: 'interrupted' }] });
     expect(last.turn).toBe(1);
     const { messages } = await session.context();

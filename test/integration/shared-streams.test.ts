@@ -69,7 +69,7 @@ test("[RUN20, HTTP8, RUN32] pieces from another process's worker are shown live,
   await late.until('One, ');
   goOn();
   for (const look of [early, late]) await look.until('One, two, ');
-  expect((await session.transcript()).map(({ message }) => message.role)).toEqual(['user']);
+  expect((await session.transcript()).entries.map(({ message }) => message.role)).toEqual(['user']);
   for (let times = 0; times < 2; times++) goOn();
   expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'One, two, three.' });
   for (const { until, seen, ended } of [early, late]) {

@@ -200,7 +200,7 @@ describe.each(storeKinds)('state on %s', (kind) => {
     });
     await held.bind(two);
     expect((await held.state()).own).toEqual({ listen: 80 });
-    const [commit] = await held.commits({ path: '/own/**', limit: 1 });
+    const [commit] = (await held.commits({ path: '/own/**', limit: 1 })).commits;
     expect(commit).toMatchObject({ origin: { kind: 'migrate', from: 1, to: 3 }, actor: 'member:local' });
     const { seq } = await held.summary();
     await held.bind(two);
@@ -243,12 +243,16 @@ describe.each(storeKinds)('state on %s', (kind) => {
       { fetch: async (_: object) => 1, probe: async (_: object) => 2 },
       {
         fetch: { change: (draft, _, output) => Object.assign(draft.facts, { fetched: output }) },
-        probe: { trusted: true, change: (draft, _, output) => Object.assign(draft.facts, { probed: output }) },
+        probe: {
+          trusted: true,
+          effects: 'none',
+          change: (draft, _, output) => Object.assign(draft.facts, { probed: output }),
+        },
       },
     );
     await tools.fetch({});
     await tools.probe({});
-    const [probed, fetched] = await session.commits({ path: '/facts/*' });
+    const [probed, fetched] = (await session.commits({ path: '/facts/*' })).commits;
     expect(probed).toMatchObject({ provenance: 'verified', actor: 'tool:probe' });
     expect(fetched).toMatchObject({ provenance: 'unverified', cause: { tool: 'fetch' } });
     const lift = await session.lift('/facts/fetched', { to: 'verified', why: 'read it myself' });
@@ -259,9 +263,9 @@ describe.each(storeKinds)('state on %s', (kind) => {
       actor: 'member:local',
       entries: ['/facts/fetched'],
     });
-    expect((await session.commits({ path: '/facts/fetched', provenance: 'verified' })).map(({ seq }) => seq)).toEqual([
-      lift.seq,
-    ]);
+    expect(
+      (await session.commits({ path: '/facts/fetched', provenance: 'verified' })).commits.map(({ seq }) => seq),
+    ).toEqual([lift.seq]);
     expect(await failureOf(() => session.lift('/facts/none', { to: 'verified', why: 'x' }))).toMatchObject({
       code: 'STATE_INVALID',
     });
@@ -333,8 +337,8 @@ describe.each(storeKinds)('state on %s', (kind) => {
     const state = await session.state();
     expect(state.facts).toEqual({ port: 8080, rumour: 1 });
     expect(state).toMatchObject({ plan: { a: { step: 'go on' } }, progress: { p: { note: 'half way' } }, scratch: {} });
-    expect(await session.transcript()).toEqual([]);
-    expect(await session.commits()).toMatchObject([
+    expect((await session.transcript()).entries).toEqual([]);
+    expect((await session.commits()).commits).toMatchObject([
       {
         provenance: 'unverified',
         entryProvenance: { '/facts/port': 'human', '/facts/rumour': 'unverified', '/plan/a': 'human' },
@@ -463,37 +467,41 @@ describe.each(storeKinds)('state on %s', (kind) => {
       if (turn === 3) await tools.write({ path: 'src/auth.ts' });
       await session.append(answer('done'));
     }
-    const last = await session.commits({ last: { turns: 5 }, path: '/filesModified/**' });
+    const last = (await session.commits({ last: { turns: 5 }, path: '/filesModified/**' })).commits;
     const isOfFile = (entry: string): boolean => entry.startsWith('/filesModified/');
     expect(last.map(({ turn, cause, entries }) => [turn, cause?.tool, entries.find(isOfFile)])).toEqual(
       [8, 7, 6, 5, 4].map((turn) => [turn, 'write', `/filesModified/src~1file${turn}.ts`]),
     );
-    expect(await session.commits({ turns: { from: 2, to: 3 }, path: '/filesModified/**' })).toHaveLength(3);
+    expect((await session.commits({ turns: { from: 2, to: 3 }, path: '/filesModified/**' })).commits).toHaveLength(3);
     await session.rewind({ to: { turn: 6 } });
-    expect((await session.commits({ last: { turns: 2 }, tool: 'write' })).map(({ turn }) => turn)).toEqual([6, 5]);
-    expect(await session.commits({ tool: 'write', includeRewound: true })).toHaveLength(9);
+    expect((await session.commits({ last: { turns: 2 }, tool: 'write' })).commits.map(({ turn }) => turn)).toEqual([
+      6, 5,
+    ]);
+    expect((await session.commits({ tool: 'write', includeRewound: true })).commits).toHaveLength(9);
     const fork = await session.fork({ at: { turn: 3 } });
-    expect(await fork.commits({ tool: 'write' })).toHaveLength(4);
+    expect((await fork.commits({ tool: 'write' })).commits).toHaveLength(4);
     const other = await sessions.open();
     await other.append(user('x'));
     await (
       await other.track({ patch: async () => 1 }, { patch: { files: () => ({ 'src/auth.ts': 'modified' }) } })
     ).patch();
-    const touched = await sessions.commits({ path: '/filesModified/src~1auth.ts', since: Date.now() - 7 * 86_400_000 });
+    const touched = (
+      await sessions.commits({ path: '/filesModified/src~1auth.ts', since: Date.now() - 7 * 86_400_000 })
+    ).commits;
     expect(touched.map(({ session: id, turn, cause }) => [id, turn, cause?.tool])).toEqual([
       [other.id, 1, 'patch'],
       [session.id, 3, 'write'],
     ]);
-    expect(await sessions.toolCalls({ tool: 'patch', status: 'ok' })).toMatchObject([
+    expect((await sessions.toolCalls({ tool: 'patch', status: 'ok' })).calls).toMatchObject([
       { session: other.id, turn: 1, status: 'ok' },
     ]);
-    expect(await session.toolCalls({ last: { turns: 2 } })).toHaveLength(2);
+    expect((await session.toolCalls({ last: { turns: 2 } })).calls).toHaveLength(2);
   });
 
   test('[QRY4] projections are rebuilt with the same content', async () => {
     const ask = async () => ({
-      commits: await runtime.sessions.commits(),
-      calls: await runtime.sessions.toolCalls(),
+      commits: (await runtime.sessions.commits()).commits,
+      calls: (await runtime.sessions.toolCalls()).calls,
       list: await runtime.sessions.list({ limit: 1000 }),
     });
     const before = await ask();

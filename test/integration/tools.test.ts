@@ -382,14 +382,14 @@ test('[TOOL6] decisions, facts, plans and files are in the state; a question wai
   const session = await runtime.sessions.open({ agent, files: { cwd: folder } });
   const run = await session.send('Go');
   expect(await run.result()).toMatchObject({ status: 'waiting', waitingFor: 'question' });
-  const [call] = await session.toolCalls({ tool: 'edit' });
+  const [call] = (await session.toolCalls({ tool: 'edit' })).calls;
   expect(await session.state()).toMatchObject({
     decisions: { db: { what: 'SQLite', why: 'one file' } },
     facts: { port: 8080 },
     plan: { a: { step: 'First', status: 'done', order: 1 }, b: { step: 'Second', status: 'todo', order: 0 } },
     filesModified: { 'a.txt': { change: 'modified', tool: 'edit', callId: call!.callId } },
   });
-  expect((await session.toolCalls()).every(({ status }) => status === 'ok' || status === 'running')).toBe(true);
+  expect((await session.toolCalls()).calls.every(({ status }) => status === 'ok' || status === 'running')).toBe(true);
   expect(existsSync(file('x'))).toBe(false);
 });
 

@@ -22,7 +22,7 @@ const resultsBefore = (model: MockLanguageModelV4, step: number) => {
   return prompt.flatMap(({ role, content }) => (role === 'tool' ? content : []));
 };
 
-const callsOf = async (session: Session) => (await session.toolCalls()).toReversed();
+const callsOf = async (session: Session) => (await session.toolCalls()).calls.toReversed();
 const endOf = async (session: Session) => {
   for await (const event of session.events()) {
     if (event.type === 'tool.completed' || event.type === 'tool.failed') return event.payload;
@@ -148,7 +148,7 @@ test('[TRACK1] an input that the SDK rejects runs no tool and is not journaled',
     { output: { type: 'error-text' } },
     { output: { type: 'error-text' } },
   ]);
-  expect(await session.toolCalls()).toEqual([]);
+  expect((await session.toolCalls()).calls).toEqual([]);
 });
 
 test('[TRACK3] a tool that yields preliminary results still yields them, and the last one is the outcome', async () => {
@@ -157,7 +157,7 @@ test('[TRACK3] a tool that yields preliminary results still yields them, and the
   const search = tool({
     inputSchema: z.object({ for: z.string() }),
     async *execute(input) {
-      during = await session.toolCalls();
+      during = (await session.toolCalls()).calls;
       yield { status: 'searching' };
       yield { status: 'found', what: input.for };
     },

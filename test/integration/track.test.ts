@@ -61,7 +61,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect(state.toolsUsed).toEqual({ write: { calls: 1, ok: 1, failed: 0 } });
     expect(state.filesModified['src/a.ts']).toMatchObject({ change: 'created', tool: 'write' });
     expect(state.decisions.place).toEqual({ what: 'in src', why: 'convention' });
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     expect(call).toMatchObject({
       tool: 'write',
       status: 'ok',
@@ -87,14 +87,14 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     expect((await failureOf(tools.fails())).message).toContain('no such thing');
     await failureOf(tools.slow());
     await failureOf(tools.stopped());
-    const calls = await session.toolCalls();
+    const calls = (await session.toolCalls()).calls;
     expect(calls.map(({ tool, status }) => [tool, status]).toSorted()).toEqual([
       ['fails', 'threw'],
       ['slow', 'timeout'],
       ['stopped', 'cancelled'],
     ]);
     expect((await session.state()).toolsUsed.fails).toEqual({ calls: 1, ok: 0, failed: 1 });
-    expect(await session.toolCalls({ status: ['timeout', 'cancelled'] })).toHaveLength(2);
+    expect((await session.toolCalls({ status: ['timeout', 'cancelled'] })).calls).toHaveLength(2);
   });
 
   test("[TRACK1] a tool's result is journaled as far as possible, and returned to the loop unchanged", async () => {
@@ -110,7 +110,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     };
     const tools = await session.track({ give: async ({ what }: { what: string }) => outputs[what] });
     for (const [what, output] of Object.entries(outputs)) expect(await tools.give({ what })).toBe(output);
-    expect((await session.toolCalls({ status: 'ok' })).length).toBe(5);
+    expect((await session.toolCalls({ status: 'ok' })).calls.length).toBe(5);
     expect(await session.verify()).toMatchObject({ ok: true });
   });
 
@@ -122,7 +122,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     );
     expect(await tools.plan()).toBe('planned');
     expect(warnings.at(-1)).toMatchObject({ code: 'STATE_INVALID' });
-    expect(await session.toolCalls()).toMatchObject([{ tool: 'plan', status: 'ok' }]);
+    expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'plan', status: 'ok' }]);
     expect((await session.state()).plan).toEqual({});
   });
 
@@ -140,7 +140,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const state = await session.state();
     expect(state.toolsUsed.add).toEqual({ calls: 10, ok: 10, failed: 0 });
     expect(Object.keys(state.facts)).toHaveLength(10);
-    expect(await session.toolCalls({ status: 'running' })).toEqual([]);
+    expect((await session.toolCalls({ status: 'running' })).calls).toEqual([]);
     await other.close();
   });
 
@@ -164,15 +164,17 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
 
   test('[TRACK2] all tools tracked through one session handle share one tracker and are taken over together', async () => {
     const session = await begin();
-    const local = await session.track({ local: async () => 'l' });
-    const client = await session.track({ callTool: async ({ name }: { name: string }) => name });
+    const local = await session.track({ local: async () => 'l' }, { local: { effects: 'none' } });
+    const server = { callTool: async ({ name }: { name: string }) => name };
+    const client = await session.track(server, { remote: { effects: 'none' } });
     await local.local();
     expect(await client.callTool({ name: 'remote' })).toBe('remote');
     expect(await local.local()).toBe('l');
     await session.rewind({ to: { turn: 1 } });
     expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
     expect(await failureOf(client.callTool({ name: 'remote' }))).toMatchObject({ code: 'FENCED' });
-    expect(await (await session.track({ local: async () => 'again' })).local()).toBe('again');
+    const again = await session.track({ local: async () => 'again' }, { local: { effects: 'none' } });
+    expect(await again.local()).toBe('again');
     expect(await failureOf(local.local())).toMatchObject({ code: 'FENCED' });
   });
 
@@ -191,7 +193,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     await started.promise;
     const other = await runtime.sessions.get(session.id);
     await (await other.track({ work: async () => 1 })).work();
-    const statuses = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]).toSorted();
+    const statuses = async () => (await session.toolCalls()).calls.map(({ tool, status }) => [tool, status]).toSorted();
     const ended = [
       ['hang', 'interrupted'],
       ['work', 'ok'],
@@ -216,7 +218,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     const hangs = tools.hang();
     await started.promise;
     await (await runtime.sessions.get(session.id)).close({ reason: 'over' });
-    const outcomes = async () => (await session.toolCalls()).map(({ tool, status }) => [tool, status]);
+    const outcomes = async () => (await session.toolCalls()).calls.map(({ tool, status }) => [tool, status]);
     expect(await outcomes()).toEqual([['hang', 'interrupted']]);
     result.resolve('late');
     expect(await hangs).toBe('late');
@@ -246,7 +248,7 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     });
     expect(await gives()).toBe('result');
     await (await session.track({ next: async () => 1 })).next();
-    expect(await session.toolCalls({ includeRewound: true, status: 'running' })).toEqual([]);
+    expect((await session.toolCalls({ includeRewound: true, status: 'running' })).calls).toEqual([]);
   });
 
   test('[TRACK2] a paused session runs no tool, and an outcome that arrives after the pause is kept', async () => {
@@ -257,8 +259,8 @@ describe.each(storeKinds)('tracked tools on %s', (kind) => {
     });
     await tools.pauses();
     expect((await session.summary()).status).toBe('paused');
-    expect(await session.toolCalls({ status: 'ok' })).toHaveLength(1);
+    expect((await session.toolCalls({ status: 'ok' })).calls).toHaveLength(1);
     expect(await failureOf(tools.idle())).toMatchObject({ code: 'ILLEGAL_TRANSITION' });
-    expect(await session.toolCalls()).toHaveLength(1);
+    expect((await session.toolCalls()).calls).toHaveLength(1);
   });
 });

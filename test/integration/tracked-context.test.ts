@@ -25,7 +25,7 @@ describe.each(storeKinds)('tracked calls in the context of a session, on %s', (k
     await session.append({ role: 'user', content: 'go' });
     return session;
   };
-  const statuses = async (session: Session) => (await session.toolCalls()).map(({ status }) => status);
+  const statuses = async (session: Session) => (await session.toolCalls()).calls.map(({ status }) => status);
   const resultsOf = async (session: Session) =>
     (await session.context()).messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
 
@@ -56,10 +56,11 @@ describe.each(storeKinds)('tracked calls in the context of a session, on %s', (k
     await tools.refund({ order: 'B2' }, { toolCallId: 'c2' });
     expect(await session.compact({ keepTurns: 1 })).toMatchObject({
       summary: expect.stringContaining('used refund'),
-      evicted: ['turn:1', 'call:c1'],
+      evicted: [{ key: 'turn:1' }, { key: 'refund:order A1@turn:1', name: 'refund with order A1 in turn 1' }],
     });
     expect((await resultsOf(session)).map(({ callId }) => callId)).toEqual(['c2']);
     expect(await session.recall('call:c1')).toMatchObject({ output: 'paid' });
+    expect(await session.recall('refund with order A1 in turn 1')).toMatchObject([{ output: 'paid' }]);
   });
 
   test('[LOOP5] a context shows a call in flight as unknown, and leaves its loop at work', async () => {

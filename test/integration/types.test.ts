@@ -201,7 +201,9 @@ test('[TYPE3] the status of a run result narrows its type', () => {
         expectTypeOf(result.error.code).toEqualTypeOf<string>();
         return result.error.code;
       case 'waiting':
-        expectTypeOf(result.waitingFor).toEqualTypeOf<'approval' | 'question' | 'budget' | 'human' | 'agent'>();
+        expectTypeOf(result.waitingFor).toEqualTypeOf<
+          'approval' | 'question' | 'budget' | 'human' | 'agent' | 'quota'
+        >();
         return result.waitingFor;
       case 'cancelled':
       case 'paused':

@@ -29,7 +29,7 @@ test('the bench measures every case and prints figures for programs', async () =
     expect(result.value).toBeGreaterThan(0);
     if (result.target) expect(result).toMatchObject({ target: { atLeast: 60 }, ok: result.value >= 60 });
   }
-}, 300_000);
+}, 900_000);
 
 test('the bench lists the available cases when asked for an unknown one', async () => {
   await expect(bench('--only', 'nothing')).rejects.toThrow(/"nothing" is not a case; there are: append, loop, wake/);

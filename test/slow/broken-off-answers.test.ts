@@ -1,5 +1,4 @@
 import { fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect } from '../../src/client/index.ts';
@@ -24,14 +23,15 @@ const eventOf = async <T extends EventType>(session: Session, type: T, after = 0
 };
 
 const entriesOf = async (session: Session) =>
-  (await session.transcript()).map(({ message: { role, content }, brokenOff }) => ({
+  (await session.transcript()).entries.map(({ message: { role, content }, brokenOff }) => ({
     role,
     content: content.map((part) => ('text' in part ? [part.type, part.text] : [part.type])),
     ...(brokenOff && { brokenOff }),
   }));
 
 const asked = { role: 'user', content: [['text', 'Go']] };
-const masterKey = randomBytes(32).toString('base64');
+// Not random: the end of a piece is held back while it could begin a form of this key, such as `/`, `%2F`, `Ly8v` or `8vLy`.
+const masterKey = Buffer.alloc(32, 0xff).toString('base64');
 const long = 'A word of many. '.repeat(300);
 
 describe.each(storeKinds)('answers that break off on %s', (kind) => {
@@ -379,8 +379,8 @@ test('[CUT3] HTTP and the client report a broken-off answer like the library', a
   (await next()).say('It is twelve');
   await run.cancel();
   const afar = await connect({ url: server.url, key: keys.viewer }).sessions.get(session.id);
-  const expected = await session.transcript();
+  const expected = (await session.transcript()).entries;
   expect(expected[1]).toMatchObject({ brokenOff: 'cancelled' });
-  expect(await afar.transcript()).toEqual(expected);
+  expect((await afar.transcript()).entries).toEqual(expected);
   expect((await json(`/v1/sessions/${session.id}/transcript`)).entries).toEqual(expected);
 });

@@ -68,7 +68,7 @@ window.chat = async (url, key) => {
   return session.id;
 };
 window.show = async () => {
-  const entries = await session.transcript();
+  const entries = (await session.transcript()).entries;
   const lines = entries.map(({ message }) => Object.assign(document.createElement('li'), { textContent: JSON.stringify(message.content) }));
   document.querySelector('#transcript').replaceChildren(...lines);
 };
@@ -113,7 +113,7 @@ test('[CLIENT1, CLIENT4] a page of an allowed origin opens a session, sends, and
   await until(page, `seen.length >= ${events.length}`);
   expect(await page.evaluate('seen')).toEqual(events);
   await page.evaluate('show()');
-  const said = (await session.transcript()).map(({ message }) => JSON.stringify(message.content));
+  const said = (await session.transcript()).entries.map(({ message }) => JSON.stringify(message.content));
   expect(said).toContainEqual(expect.stringContaining('That was all'));
   const shown = await page.evaluate(`[...document.querySelectorAll('li')].map(({ textContent }) => textContent)`);
   expect(shown).toEqual(said);

@@ -83,8 +83,10 @@ describe.each(storeKinds.flatMap((from) => storeKinds.map((to) => [from, to] as 
       expect(imported.sessions.map(({ added }) => added)).toEqual([501, 2, 1]);
       const copy = await sessions.get(grandchild.id);
       expect(await hashes(copy)).toEqual(await hashes(grandchild));
-      expect(await copy.transcript()).toEqual(await grandchild.transcript());
-      expect(await copy.summary()).toEqual(await grandchild.summary());
+      const said = async (session: Session) =>
+        (await session.transcript()).entries.map(({ actor: _, ...entry }) => entry);
+      expect(await said(copy)).toEqual(await said(grandchild));
+      expect(await copy.summary()).toEqual({ ...(await grandchild.summary()), tainted: ['import'] });
       expect(await copy.verify()).toEqual(await grandchild.verify());
       expect((await copy.tree()).summary.id).toBe(session.id);
     });

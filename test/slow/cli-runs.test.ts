@@ -731,28 +731,28 @@ describe('chat', () => {
       'hi',
       '/quit',
     ];
+    const diffOfTurn = (turn: number) => [
+      expect.stringMatching(/^fact port: 80 \("Now fact\."\); answer: "Done\."; \+1 call, \+\d+ tokens/),
+      expect.stringMatching(/^ses_\w+ from seq/),
+      'answer',
+      '  + Done.',
+      'messages',
+      '  + user: a fact',
+      'calls',
+      '  + fact {}: ok',
+      '    "Now fact."',
+      'facts',
+      '  + port: 80',
+      `    by tool:fact, turn ${turn}: "Now fact."`,
+      'used',
+      '  model none → scripted/test',
+      expect.stringMatching(/^ {2}requests 0 → 2, tokens 0 → \d+, time /),
+      '  outcome none → succeeded',
+    ];
     const { code, out, err } = await inOwnProcess(['chat', '--agent', 'tester'], { stdin: `${lines.join('\n')}\n` });
     expect({ code, out: out.split('\n').filter((line) => !/^ *\//.test(line)) }).toEqual({
       code: 0,
-      out: [
-        'Done.',
-        expect.stringMatching(/^ses_\w+ from seq/),
-        'facts',
-        '  + port: 80',
-        '    by tool:fact, turn 1',
-        'tools',
-        '  + fact: 1 call',
-        'Done.',
-        'Done.',
-        expect.stringMatching(/^ses_\w+ from seq/),
-        'facts',
-        '  + port: 80',
-        '    by tool:fact, turn 3',
-        'tools',
-        '  + fact: 1 call',
-        'Done.',
-        '',
-      ],
+      out: ['Done.', ...diffOfTurn(1), 'Done.', 'Done.', ...diffOfTurn(3), 'Done.', ''],
     });
     expect(err).toMatch(/no such command.*POINT_NOT_FOUND.*session\.paused.*session\.resumed.*a fork of ses_/s);
     const { sessions } = await answered(['ls']);

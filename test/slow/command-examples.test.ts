@@ -112,7 +112,7 @@ test('[DOC4] examples that are not executed say why, and no others are left out'
 describe.each(commandGroups)('[DOC4] every example runs: $name', ({ name: group, commands: its }) => {
   const envOf = () => ({
     PERDURE_STORE: `sqlite:${join(root, group, 'perdure.db')}`,
-    PERDURE_WEBHOOKS_ALLOW_PRIVATE: '1',
+    PERDURE_OUTBOUND_ALLOW_PRIVATE: '1',
   });
   let session: string;
   beforeAll(async () => {

@@ -66,6 +66,29 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     await edit(changes[change].sql, id);
     return restarted(id);
   };
+
+  test('[DMG1, DMG2, PLACE1] an attempt that was left behind before the damage stays readable', async () => {
+    const session = await runtime.sessions.open();
+    await session.append([
+      { role: 'user', content: 'one' },
+      { role: 'assistant', content: 'first' },
+    ]);
+    await session.retry({ turn: 1 });
+    await session.append({ role: 'assistant', content: 'second' });
+    const [broken] = await session.append({ role: 'user', content: 'two' });
+    await edit(
+      `update EVENTS set payload = WRONG, encoding = 0 where session = 'SES' and seq = ${broken!.seq}`,
+      session.id,
+    );
+    const reader = await restarted(session.id);
+    for (const [index, answer] of ['first', 'second'].entries()) {
+      const { entries } = await reader.transcript({ at: { turn: 1, attempt: index + 1 } });
+      expect(entries.at(-1)!.message.content).toMatchObject([{ text: answer }]);
+    }
+    const unknown = reader.transcript({ at: { turn: 1, attempt: 3 } });
+    await expect(unknown).rejects.toMatchObject({ code: 'EVENT_DAMAGED' });
+  });
+
   const kinds = Object.keys(changes) as (keyof typeof changes)[];
 
   describe.each(kinds)('%s', (change) => {
@@ -73,8 +96,8 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
 
     test('[DMG1, DMG2] leaves every point before it readable', async () => {
       const session = await damaged(change);
-      expect((await session.transcript({ at: { seq: 5 } })).map(({ seq }) => seq)).toEqual([2, 3, 5]);
-      expect(await session.transcript({ at: { turn: 1 } })).toHaveLength(2);
+      expect((await session.transcript({ at: { seq: 5 } })).entries.map(({ seq }) => seq)).toEqual([2, 3, 5]);
+      expect((await session.transcript({ at: { turn: 1 } })).entries).toHaveLength(2);
       expect(await session.state({ at: { turn: 1 } })).toMatchObject({ facts: { port: 8080 } });
       expect((await session.context({ at: { seq: 5 } })).messages).toHaveLength(3);
       expect(await session.diff({ seq: 3 }, { turn: 1 })).toMatchObject({ facts: [{ id: 'port' }] });
@@ -117,7 +140,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
       const stored = await storedBytes();
       const { damage, fork } = await session.repair();
       expect(damage).toEqual(await session.damage());
-      expect(await fork!.transcript()).toMatchObject([{ seq: 2 }, { seq: 3 }, { seq: 5 }]);
+      expect((await fork!.transcript()).entries).toMatchObject([{ seq: 2 }, { seq: 3 }, { seq: 5 }]);
       expect(await fork!.verify()).toMatchObject({ ok: true, events: 6 });
       expect(await fork!.summary()).toMatchObject({
         parent: session.id,
@@ -136,7 +159,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
       expect(await again.summary()).toMatchObject({ damaged: { seq: 6, at: 9 }, seq: 9, messages: 3, lastTurn: 3 });
       const { sessions } = await runtime.sessions.list();
       expect(sessions.find(({ id }) => id === session.id)).toMatchObject({ damaged: { seq: 6 } });
-      expect((await again.transcript()).map(({ seq }) => seq)).toEqual([2, 3, 5]);
+      expect((await again.transcript()).entries.map(({ seq }) => seq)).toEqual([2, 3, 5]);
       expect(await again.state()).toMatchObject({ facts: { port: 8080 } });
       expect(await again.verify()).toMatchObject({ ok: false, bad: { seq: 6 } });
       const rejected = { code: 'SESSION_DAMAGED', details: { seq: 6 }, message: expect.stringContaining('repair') };
@@ -160,7 +183,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
       const other = await damaged(change);
       await other.rewind({ to: { turn: 1 }, reason: 'before the damage' });
       const after = await restarted(other.id);
-      expect(await after.transcript()).toHaveLength(2);
+      expect((await after.transcript()).entries).toHaveLength(2);
       if (isReadable) return;
       await expect(after.rewind({ to: { seq: 7 } })).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
       expect(await (await after.fork()).summary()).toMatchObject({ forkedAt: 4, lost: { from: 6, to: 8 } });
@@ -177,7 +200,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
         { session: expect.any(String), added: 1 },
       ]);
       const fork = await other.sessions.get(sessions[1]!.session);
-      expect(await fork.transcript()).toHaveLength(3);
+      expect((await fork.transcript()).entries).toHaveLength(3);
       expect(await fork.verify()).toMatchObject({ ok: true, events: 6 });
       expect(await fork.summary()).toMatchObject({ forkedAt: 5, lost: { session: session.id, from: 6, to: 8 } });
       await session.repair();
@@ -206,7 +229,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     expect(damage).toMatchObject({ session: id, seq: 6, good: 5, to: 10 });
     expect(await fork!.summary()).toMatchObject({ parent: parent.id, forkedAt: 5, lost: { session: id } });
     expect(await fork!.verify()).toMatchObject({ ok: true });
-    expect(await (await restarted(id)).transcript()).toHaveLength(3);
+    expect((await (await restarted(id)).transcript()).entries).toHaveLength(3);
     expect((await parent.summary()).damaged).toBeUndefined();
   });
 
@@ -282,7 +305,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     const session = await talk();
     const { refund } = await session.track({ refund: async (input: { order: number }) => `refunded ${input.order}` });
     await refund({ order: 7 });
-    const { seq } = (await session.toolCalls())[0]!;
+    const { seq } = (await session.toolCalls()).calls[0]!;
     await edit(changes['payload bytes'].sql.replace('seq = 6', `seq = ${seq}`), session.id);
     const { damage, fork } = await (await restarted(session.id)).repair();
     expect(damage).toMatchObject({ calls: [{ tool: 'refund', status: 'ok', seq }], moreCalls: 0 });
@@ -299,7 +322,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     const session = await talk();
     const { refund } = await session.track({ refund: async () => 'refunded' });
     await refund();
-    const { endedSeq } = (await session.toolCalls())[0]!;
+    const { endedSeq } = (await session.toolCalls()).calls[0]!;
     await edit(changes['payload bytes'].sql.replace('seq = 6', `seq = ${endedSeq}`), session.id);
     const damage = await (await restarted(session.id)).damage();
     expect(damage).toMatchObject({ seq: endedSeq, calls: [{ tool: 'refund', status: 'ok', seq: endedSeq! - 1 }] });
@@ -346,7 +369,7 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     const damage = await session.damage();
     expect(damage).toEqual(await (await restarted(id)).damage());
     await expect(session.transcript()).rejects.toMatchObject({ code: 'EVENT_DAMAGED' });
-    expect(await session.transcript({ at: { seq: 5 } })).toHaveLength(3);
+    expect((await session.transcript({ at: { seq: 5 } })).entries).toHaveLength(3);
     const repaired = await session.repair();
     expect(repaired.damage).toEqual(damage);
     expect(await repaired.fork!.summary()).toMatchObject({ lost: { session: id, from: 6, to: 8 } });
@@ -376,6 +399,6 @@ describe.each(storeKinds)('a damaged event on %s', (kind) => {
     await runtime.sessions.rebuildProjections();
     const again = await restarted(session.id);
     expect(await again.summary()).toEqual(summary);
-    expect(await again.transcript()).toHaveLength(3);
+    expect((await again.transcript()).entries).toHaveLength(3);
   });
 });

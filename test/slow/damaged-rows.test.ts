@@ -94,11 +94,11 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
     });
   });
 
-  test('[FAULT2] a session with an invalid status is listed among the closed ones', async () => {
+  test('[FAULT2] a session with an invalid status is still listed', async () => {
     await editSession("status = 'broken'");
     await expectOthersSound();
-    const { sessions } = await (await restarted()).list({ status: ['closed'] });
-    expect(sessions.map(({ id }) => id)).toEqual([damaged]);
+    const { sessions } = await (await restarted()).list();
+    expect(sessions.map(({ id }) => id)).toContain(damaged);
     expect(await perdure('ls')).toMatchObject({ code: 0, out: expect.stringContaining(damaged) });
   });
 
@@ -176,8 +176,6 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       'updated_at = -1',
       'updated_at = -9007199254740993',
       `summary = replace(summary, '"id":"', '"id":"x')`,
-      ...(kind === 'sqlite' ? ['updated_span = 1000000000000', `updated_span = ${greatest}`, 'updated_span = -1'] : []),
-      ...(kind === 'sqlite' ? [`updated_at = ${unsafe}, updated_span = 150119987579`] : []),
     ];
     test.each(places)('[HASH4, HASH7, FAULT2] is found by verify and still listed: %s', async (change) => {
       await editSession(change);
@@ -201,9 +199,8 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
           cursor = page.cursor;
         }
       };
-      const span = (time: string) => (kind === 'sqlite' ? `, updated_span = ${time} / 60000` : '');
       for (const time of [unsafe!, '-5']) {
-        await editSession(`updated_at = ${time}${span(time)}`);
+        await editSession(`updated_at = ${time}`);
         expect([...(await listed())].sort()).toEqual([damaged, fork, sound].sort());
       }
     });
@@ -274,7 +271,7 @@ describe.each(storeKinds)('rows changed by hand on %s', (kind) => {
       await (await runtime.sessions.get(id)).commit((draft) => Object.assign(draft.facts, { port: 8080 }));
     }
     await editSession(`summary = 'zzz'`);
-    const found = await (await restarted()).commits({ path: '/facts/port' });
+    const found = (await (await restarted()).commits({ path: '/facts/port' })).commits;
     expect(new Set(found.map(({ session }) => session))).toEqual(new Set([damaged, sound]));
   });
 });

@@ -55,7 +55,8 @@ const only = async (runtime: Runtime): Promise<Session> => {
   return sessions[0]!;
 };
 const eventsOf = (session: Session): Promise<SessionEvent[]> => Array.fromAsync(session.events());
-const callsOf = async (session: Session) => (await session.toolCalls()).map(({ tool, status }) => `${tool} ${status}`);
+const callsOf = async (session: Session) =>
+  (await session.toolCalls()).calls.map(({ tool, status }) => `${tool} ${status}`);
 const endsOf = async (session: Session) =>
   (await eventsOf(session)).flatMap((event) => (event.type === 'run.ended' ? [event.payload.status] : []));
 
@@ -65,7 +66,7 @@ const claims: Readonly<Record<string, (out: string, runtime: Runtime) => Promise
     const session = await only(runtime);
     const types = (await eventsOf(session)).map(({ type }) => type);
     expect([...out.matchAll(/^ +\d+ {2}turn \d {2}(\S+)/gm)].map(([, type]) => type)).toEqual(types);
-    const [, answer] = await session.transcript();
+    const [, answer] = (await session.transcript()).entries;
     expect(answer!.message.content.at(-1)).toMatchObject({ text: /^The agent says: (.+)$/m.exec(out)![1] });
     expect(out).toMatch(/Its hash chain holds/);
   },
@@ -97,7 +98,7 @@ const claims: Readonly<Record<string, (out: string, runtime: Runtime) => Promise
   '05-custom-state.ts': async (out, runtime) => {
     const session = await only(runtime);
     expect((await session.state()).own).toEqual({ status: 'draft', items: { bell: { count: 2, cents: 1250 } } });
-    const reasons = (await session.commits()).map(({ why }) => why);
+    const reasons = (await session.commits()).commits.map(({ why }) => why);
     expect(reasons).toEqual(['changed their mind', 'confirmed', 'asked for', 'the initial state of shop']);
     expect(out).toMatch(/Refused, and nothing stored: .*\/own\/items\/bell\/count/);
     expect(out).toMatch(/it is a draft again/);

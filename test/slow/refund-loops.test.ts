@@ -50,7 +50,7 @@ const forked = (plan: LoopPlan) => () =>
   fork(loop, [JSON.stringify(plan)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
 
 const expectSettled = async (session: Session, status: string) => {
-  expect(await session.toolCalls()).toMatchObject([{ tool: 'refund', status }]);
+  expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'refund', status }]);
   const { messages } = await session.context();
   expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   expect(await session.verify()).toMatchObject({ ok: true });
@@ -122,5 +122,5 @@ test('[LOOP8] the example in Python opens a session, refunds and says so', async
   const out = (await Array.fromAsync(child.stdout.setEncoding('utf8'))).join('');
   const [, id] = /^session (ses_\w+)\nThe refund is ok: refunded A1\n$/.exec(out)!;
   const session = await runtime.sessions.get(id!);
-  expect(await session.toolCalls()).toMatchObject([{ tool: 'refund', status: 'ok', callId: 'refund-1' }]);
+  expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'refund', status: 'ok', callId: 'refund-1' }]);
 });

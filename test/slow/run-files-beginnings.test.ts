@@ -158,7 +158,7 @@ describe.each(storeKinds)('initial files of a session, on %s', (kind) => {
     const run = await session.send('Go');
     await runtime.worker({ pollMs: 50 }).runUntilIdle();
     expect(await run.result()).toMatchObject({ status: 'succeeded' });
-    const calls = await session.toolCalls();
+    const calls = (await session.toolCalls()).calls;
     expect(calls.map(({ tool, status }) => [tool, status])).toEqual([
       ['read', 'ok'],
       ['helper', 'ok'],

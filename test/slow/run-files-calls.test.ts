@@ -22,10 +22,12 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
       renameSync(join(folder, 'b/c.txt'), join(folder, 'moved.txt'));
       rmSync(join(folder, 'd'));
     });
-    const calls = (await session.toolCalls()).map(({ callId }) => callId);
-    const [last, first] = await session.commits({ path: '/filesModified/**' });
+    const calls = (await session.toolCalls()).calls.map(({ callId }) => callId);
+    const [last, first] = (await session.commits({ path: '/filesModified/**' })).commits;
     expect(first).toMatchObject({ turn: 1, cause: { tool: 'act', callId: calls[1] } });
-    expect(last).toMatchObject({ turn: 2, cause: { tool: 'act', callId: calls[0] }, provenance: 'unverified' });
+    expect(last).toMatchObject({ turn: 2, cause: { tool: 'act', callId: calls[0] } });
+    // Records of changed files are bookkeeping, which has no provenance.
+    expect(last).not.toHaveProperty('provenance');
     const by = { tool: 'act', callId: calls[0] };
     expect((await session.state()).filesModified).toEqual({
       'a.txt': { change: 'modified', ...by },
@@ -50,7 +52,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     });
     expect(await resultOf('act')).toMatchObject({ status: 'succeeded' });
     expect((await session.state()).filesModified).toMatchObject({ half: { change: 'created', tool: 'act' } });
-    expect((await session.toolCalls())[0]).toMatchObject({ status: 'threw' });
+    expect((await session.toolCalls()).calls[0]).toMatchObject({ status: 'threw' });
   });
 
   test('[FILE46] calls of one answer that may write run one at a time, and changes are recorded per call', async () => {
@@ -62,7 +64,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     expect(types.filter((type) => type === 'tool.called' || type === 'tool.completed')).toEqual(
       Array(3).fill(['tool.called', 'tool.completed']).flat(),
     );
-    const calls = (await session.toolCalls()).map(({ callId }) => callId).toReversed();
+    const calls = (await session.toolCalls()).calls.map(({ callId }) => callId).toReversed();
     expect((await session.state()).filesModified).toEqual(
       Object.fromEntries(calls.map((callId, n) => [`${n + 1}.txt`, { change: 'created', tool: 'act', callId }])),
     );
@@ -98,7 +100,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     const { seen, loseAfter } = await startRunFiles(kind);
     const { session, work } = await loseAfter(write({ 'half.txt': 'half' }));
     await work();
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     expect(call).toMatchObject({ tool: 'act', status: 'interrupted' });
     expect((await session.state()).filesModified).toEqual({
       'half.txt': { change: 'created', tool: 'act', callId: call!.callId },
@@ -114,7 +116,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
       const { session, work, found } = await loseAfter(write({ 'half.txt': 'half' }));
       await session.files.write('a.txt', 'from elsewhere');
       await work();
-      const [call] = await session.toolCalls();
+      const [call] = (await session.toolCalls()).calls;
       expect((await session.state()).filesModified['half.txt']).toEqual({
         change: 'created',
         tool: 'act',
@@ -128,7 +130,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
   test('[FILE21] files written by a cancelled call are attributed to it before the next call', async () => {
     const { session, turn, cancelAfter } = await startRunFiles(kind);
     await cancelAfter(write({ 'half.txt': 'half' }));
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     await turn(write({ 'next.txt': 'x' }));
     expect((await session.state()).filesModified['half.txt']).toEqual({
       change: 'created',
@@ -140,7 +142,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
   test('[FILE21] files written by a cancelled call are attributed to it however many calls follow', async () => {
     const { session, cancelAfter, resultOf } = await startRunFiles(kind);
     await cancelAfter(write({ 'half.txt': 'half' }));
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     expect(await resultOf('stare')).toMatchObject({ status: 'succeeded' });
     expect((await session.state()).filesModified['half.txt']).toMatchObject({ callId: call!.callId });
   });
@@ -152,7 +154,7 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
       const { session, turn, cancelAfter, found, elsewhere } = await startRunFiles(kind, { files });
       await turn(write({ 'a.txt': 'one' }));
       await cancelAfter(write({ 'half.txt': 'half' }));
-      const [call] = await session.toolCalls();
+      const [call] = (await session.toolCalls()).calls;
       await session.files.write('a.txt', 'from elsewhere');
       if (!files) await (await elsewhere()).turn(write({ 'b.txt': 'on another machine' }));
       const all = { 'a.txt': '644 from elsewhere', 'half.txt': '644 half' };
@@ -170,9 +172,9 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
     const { session, turn, cancelAfter } = await startRunFiles(kind, { files: { cwd: await newFolder() } });
     await turn(write({ 'a.txt': 'one' }));
     await cancelAfter(write({ 'half.txt': 'half' }));
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     await session.files.restore({ turn: 1 });
-    const commits = await session.commits({ path: '/filesModified/half.txt' });
+    const commits = (await session.commits({ path: '/filesModified/half.txt' })).commits;
     expect(commits.map(({ actor, cause }) => [actor, cause?.callId])).toEqual([
       ['member:local', undefined],
       ['tool:act', call!.callId],
@@ -186,8 +188,9 @@ describe.each(storeKinds)('file changes of calls, on %s', (kind) => {
       rmSync(folder, { recursive: true });
       writeFileSync(folder, 'a file in its place');
     });
-    expect((await session.toolCalls())[0]).toMatchObject({ status: 'ok' });
-    const lastResult = (await session.transcript()).findLast(({ message }) => message.role === 'tool')!.message.content;
+    expect((await session.toolCalls()).calls[0]).toMatchObject({ status: 'ok' });
+    const lastResult = (await session.transcript()).entries.findLast(({ message }) => message.role === 'tool')!.message
+      .content;
     expect(JSON.stringify(lastResult)).toContain('not recorded yet');
     rmSync(seen().folder);
     mkdirSync(seen().folder);

@@ -19,7 +19,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
     await turn(write({ 'a.txt': 'one', 'b.txt': 'one' }));
     writeFileSync(join(seen().folder, 'a.txt'), 'by hand');
     await turn(write({ 'b.txt': 'two' }));
-    const commits = await session.commits({ path: '/filesModified/**' });
+    const commits = (await session.commits({ path: '/filesModified/**' })).commits;
     expect(commits.map(({ actor, delta }) => [actor, delta.map(({ path }) => path)])).toEqual([
       ['tool:act', expect.arrayContaining([expect.stringMatching(/^\/filesModified\/b\.txt/)])],
       ['outside', expect.arrayContaining([expect.stringMatching(/^\/filesModified\/a\.txt/)])],
@@ -54,7 +54,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
     await found();
     writeFileSync(join(seen().folder, 'a.txt'), 'by hand');
     await found();
-    const [last] = await session.commits({ path: '/filesModified/a.txt' });
+    const [last] = (await session.commits({ path: '/filesModified/a.txt' })).commits;
     expect(last).toMatchObject({ actor: 'outside' });
   });
 
@@ -135,7 +135,7 @@ describe.each(storeKinds)('concurrent file changes from outside, on %s', (kind) 
       await work();
       expect(there).toEqual({ 'a.txt': '644 from elsewhere', 'half.txt': '644 half' });
       expect(contentOf(seen().folder)).toEqual({ ...(there as object), 'whole.txt': '644 whole' });
-      const [call] = await session.toolCalls();
+      const [call] = (await session.toolCalls()).calls;
       expect(call).toMatchObject({ tool: 'repeat', status: 'ok' });
       const by = { change: 'created', tool: 'repeat', callId: call!.callId };
       expect((await session.state()).filesModified).toMatchObject({ 'half.txt': by, 'whole.txt': by });

@@ -15,7 +15,9 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     expect(seen().folder).toBe(own);
     writeFileSync(join(own, 'a.txt'), 'mine again');
     await turn(write({ 'c.txt': 'x' }));
-    expect((await session.commits({ path: '/filesModified/a.txt' })).map(({ actor }) => actor)).toEqual(['outside']);
+    expect((await session.commits({ path: '/filesModified/a.txt' })).commits.map(({ actor }) => actor)).toEqual([
+      'outside',
+    ]);
     const fork = await sessionAt(runtime, (await session.fork({ at: { turn: 1 } })).id);
     await fork.turn(write({ 'fork.txt': 'x' }));
     expect(seen().folder).not.toBe(own);
@@ -157,7 +159,7 @@ describe.each(storeKinds)("a person's own folder, on %s", (kind) => {
     writeFileSync(join(own, 'a.txt'), 'by hand');
     await session.files.restore({ turn: 1 });
     expect(contentOf(own)).toEqual({ 'a.txt': '644 one', 'b.txt': '644 one', 'node_modules/x': '644 ignored' });
-    const [outside] = (await session.commits({ path: '/filesModified/a.txt' })).filter(
+    const [outside] = (await session.commits({ path: '/filesModified/a.txt' })).commits.filter(
       ({ actor }) => actor === 'outside',
     );
     const before = await session.files.read('a.txt', { at: { seq: outside!.seq } });

@@ -268,6 +268,10 @@ describe.skipIf(process.platform !== 'linux')('the sandbox (available on Linux o
         'x=$(head -c 20000000 /dev/zero | tr "\\0" x); for n in 1 2 3 4 5 6 7 8; do (sleep 1; :) & done; wait; echo shared',
       ),
     ).toMatchObject({ output: 'shared\n' });
+  });
+
+  test('[TOOL16] /dev/shm is small', async () => {
+    const { run } = await start();
     expect((await run('head -c 100000000 /dev/zero >/dev/shm/x')).output).toContain('No space left');
   });
 

@@ -61,9 +61,9 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const result = await (await started.session.send('Go')).result();
     expect(result).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
     const child = (await childOf(started))!;
-    expect((await child.transcript()).map(({ message }) => message.role)).toEqual(['user', 'assistant']);
+    expect((await child.transcript()).entries.map(({ message }) => message.role)).toEqual(['user', 'assistant']);
     expect(await child.summary()).toMatchObject({ calledBy: { session: started.session.id } });
-    const calls = await started.session.toolCalls();
+    const calls = (await started.session.toolCalls()).calls;
     expect(calls[0]).toMatchObject({ tool: 'helper', status: 'ok' });
     const events = await Array.fromAsync(started.session.events());
     expect(events.filter(({ type }) => type === 'child.ended')).toHaveLength(1);
@@ -90,7 +90,9 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const started = await start([{ calls: [{ tool: 'stuck', input: {} }] }, { text: 'never' }]);
     await started.runtime.worker().start();
     const run = await started.session.send('Go');
-    await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length, { timeout: 10_000 }).toBe(1);
+    await expect
+      .poll(async () => (await (await childOf(started))?.toolCalls())?.calls.length, { timeout: 10_000 })
+      .toBe(1);
     await run.cancel();
     expect(await run.result()).toMatchObject({ status: 'cancelled' });
     const events = await Array.fromAsync((await childOf(started))!.events());
@@ -145,7 +147,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     await elsewhere.approvals.approve((await elsewhere.approvals.list())[0]!.id);
     await elsewhere.worker({ concurrency: 1, session: session.id }).runUntilIdle();
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
-    expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
+    expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'helper', status: 'ok' }]);
     const after = (await Array.fromAsync(session.events({ after: parent.length }))).map(({ type }) => type);
     expect(after.slice(0, 3)).toEqual(['child.resumed', 'run.resumed', 'tool.retried']);
     expect(after.filter((type) => type === 'child.ended')).toHaveLength(1);
@@ -179,7 +181,7 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     await (await childOf(started))!.cancel();
     await started.runtime.worker().runUntilIdle();
     expect(await run.result()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
-    expect(await started.session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'threw' }]);
+    expect((await started.session.toolCalls()).calls).toMatchObject([{ tool: 'helper', status: 'threw' }]);
   });
 
   test('[SUB1, RUN6] after a takeover the new worker waits for the same child', async () => {
@@ -187,7 +189,9 @@ describe.each(storeKinds)('subagents on %s', (kind) => {
     const first = started.runtime.worker();
     await first.start();
     const run = await started.session.send('Go');
-    await expect.poll(async () => (await (await childOf(started))?.toolCalls())?.length, { timeout: 10_000 }).toBe(1);
+    await expect
+      .poll(async () => (await (await childOf(started))?.toolCalls())?.calls.length, { timeout: 10_000 })
+      .toBe(1);
     await first.stop();
     await (await started.open()).worker().start();
     expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Thanks.' });
@@ -305,13 +309,13 @@ test('[SUB2, SUB8] a working child ends even if the process that cancelled its p
     .poll(
       async () => {
         const id = await childId();
-        return id && (await (await runtime.sessions.get(id)).toolCalls()).length;
+        return id && (await (await runtime.sessions.get(id)).toolCalls()).calls.length;
       },
       { timeout: 10_000 },
     )
     .toBe(1);
   const canceller = await open(dying);
-  await expect((await canceller.sessions.get(session.id)).cancel()).rejects.toThrow('dead');
+  await (await canceller.sessions.get(session.id)).cancel(); // its fact has landed before the process dies
   const child = await runtime.sessions.get((await childId())!);
   await expect.poll(async () => (await child.summary()).status, { timeout: 10_000 }).toBe('closed');
   const events = await Array.fromAsync(child.events());
@@ -332,7 +336,7 @@ test('[SUB2] a waiting child ends even if the process that cancelled its parent 
   await session.handoff({ to: 'human' });
   await worker.stop();
   const canceller = await open(dying);
-  await expect((await canceller.sessions.get(session.id)).cancel()).rejects.toThrow('dead');
+  await (await canceller.sessions.get(session.id)).cancel(); // its fact has landed before the process dies
   expect(await runtime.approvals.list()).toHaveLength(1);
   await (await open()).worker().runUntilIdle();
   expect(await runtime.approvals.list()).toEqual([]);
@@ -343,7 +347,7 @@ test("[SUB2, SUB8] a call that times out ends its child, and the child's usage i
   const { runtime, session, childId } = await family({ calls: [{ tool: 'stuck', input: {} }] }, { timeoutMs: 300 });
   await runtime.worker().start();
   expect(await (await session.send('Go')).waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
-  expect((await session.toolCalls())[0]).toMatchObject({ tool: 'helper', status: 'timeout' });
+  expect((await session.toolCalls()).calls[0]).toMatchObject({ tool: 'helper', status: 'timeout' });
   expect(await (await runtime.sessions.get((await childId())!)).summary()).toMatchObject({ status: 'closed' });
   const ends = (await Array.fromAsync(session.events())).filter(({ type }) => type === 'child.ended');
   expect(ends).toHaveLength(1);
@@ -537,11 +541,11 @@ describe('a session that is stopped while its child works', () => {
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['paused', 'paused']);
     expect(await run.result()).toMatchObject({ status: 'paused' });
     const child = await childOf();
-    expect((await child.toolCalls())[0]).toMatchObject({ tool: 'wait', status: 'ok' });
-    expect((await child.transcript()).at(-1)).toMatchObject({ message: { role: 'tool' } });
+    expect((await child.toolCalls()).calls[0]).toMatchObject({ tool: 'wait', status: 'ok' });
+    expect((await child.transcript()).entries.at(-1)).toMatchObject({ message: { role: 'tool' } });
     await session.resume();
     expect(await run.waitForEnd()).toMatchObject({ status: 'succeeded', output: 'Well.' });
-    expect(await session.toolCalls()).toMatchObject([{ tool: 'helper', status: 'ok' }]);
+    expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'helper', status: 'ok' }]);
   });
 
   test('[SUB6, RUN7] is interrupted with its child when the pause may not wait', async () => {
@@ -583,7 +587,7 @@ test('[SUB6, SUB4] a waiting child is paused with its parent, and a call approve
   await runtime.approvals.approve((await runtime.approvals.list())[0]!.id);
   await runtime.worker().runUntilIdle();
   const child = await runtime.sessions.get((await childId())!);
-  expect(await child.toolCalls()).toEqual([]);
+  expect((await child.toolCalls()).calls).toEqual([]);
   expect(await run.result()).toMatchObject({ status: 'paused' });
   await session.resume();
   await runtime.worker().runUntilIdle();

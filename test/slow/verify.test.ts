@@ -79,9 +79,11 @@ describe.each(storeKinds)('verify on %s', (kind) => {
     'another status': { change: () => ['sessions', `summary = replace(summary, 'active', 'closed')`], seq: 11 },
     'a wrong status in listings': { change: () => ['sessions', `status = 'paused'`], seq: 11 },
     'a wrong change time in listings': { change: () => ['sessions', 'updated_at = 5'], seq: 11 },
-    ...(kind === 'sqlite' && {
-      'a wrong span of changes in listings': { change: () => ['sessions', 'updated_span = 0'] as const, seq: 11 },
-    }),
+    'a wrong place in listings': { change: () => ['session_values', 'span = 0'], seq: 11 },
+    'a wrong value in listings': {
+      change: () => ['session_values', `value = 'closed' where name = 'status' and`],
+      seq: 11,
+    },
     'a turn without its mark': { change: () => ['events', 'opens_turn = not opens_turn where seq = 6 and'], seq: 6 },
   };
   test.each(Object.entries(besideTheLog))(

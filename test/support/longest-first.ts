@@ -16,7 +16,6 @@ const longest = [
   'src/stores/postgres/postgres-store.test.ts',
   'src/stores/sqlite/sqlite-store.test.ts',
   'test/integration/cli.test.ts',
-  'src/servers/http/server.test.ts',
 ];
 
 const placeOf = ({ moduleId }: TestSpecification): number => {

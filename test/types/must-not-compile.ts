@@ -152,3 +152,13 @@ export const tools = () => {
   // @ts-expect-error with Valibot too, the parsed value is a number
   defineTool({ name: 'valibot', input: parsed, execute: ({ count }) => count.length });
 };
+
+export const waitingView = async (session: Session, client: Client) => {
+  const { waiting } = await session.state();
+  // @ts-expect-error what a session waits for cannot be assigned
+  waiting.inputs = {};
+  // @ts-expect-error a commit has no access to what the session waits for
+  await session.commit((draft) => void draft.waiting);
+  // @ts-expect-error the same for a client
+  await (await client.sessions.get('')).commit((draft) => void draft.waiting);
+};

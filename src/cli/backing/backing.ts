@@ -4,7 +4,17 @@ import type { Context } from '../parse/command.ts';
 export interface Backing
   extends Pick<
     Context,
-    'server' | 'config' | 'wholeRuntime' | 'runtime' | 'storeName' | 'backUp' | 'workspaces' | 'worker' | 'startWorker'
+    | 'server'
+    | 'config'
+    | 'wholeRuntime'
+    | 'runtime'
+    | 'storeName'
+    | 'backUp'
+    | 'inspectStore'
+    | 'workspaces'
+    | 'worker'
+    | 'startWorker'
+    | 'workerProcesses'
   > {
   /** Options that a follow-up command must repeat to reach the same store or server. */
   readonly given: Readonly<Record<string, string | undefined>>;

@@ -8,7 +8,14 @@ import type { RunCall } from '../dispatch/parse-call.ts';
 import type { Context, Watching } from '../parse/command.ts';
 import { backingOptionsOf } from '../parse/common-options.ts';
 import { suggestion } from '../parse/one-of.ts';
-import { defaultStore, givenStore, refuseMissingStore, storeOf, withoutSecrets } from '../parse/store-address.ts';
+import {
+  defaultStore,
+  givenStore,
+  refuseMissingStore,
+  sqliteFileOf,
+  storeOf,
+  withoutSecrets,
+} from '../parse/store-address.ts';
 import type { World } from '../parse/world.ts';
 import { wrongCall } from '../parse/wrong-call.ts';
 import { printable } from '../terminal/printable.ts';
@@ -85,7 +92,7 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     }
     return { ...found, store };
   };
-  const open = async ({ warn = printWarning, ...watching }: Watching): Promise<Runtime> => {
+  const open = async ({ warn = printWarning, notes, ...watching }: Watching): Promise<Runtime> => {
     const { store, agents, models, data, file } = await findStore();
     return world.openRuntime({
       store,
@@ -97,6 +104,8 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
         warn(withoutSecrets(problem instanceof Error ? problem.message : String(problem), address));
       },
       ...watching,
+      // PostgreSQL carries notes by itself, also to processes elsewhere.
+      ...(notes && typeof store === 'string' && sqliteFileOf(store) !== undefined && { notes }),
       ...(data !== undefined && { data }),
       ...(models && { models }),
     });
@@ -119,26 +128,43 @@ export const storeBacking = (world: World, call: RunCall, watch: StoreWatch): Ba
     acting ??= act();
     return acting;
   };
+  const namedConfig = options.config === undefined ? [] : ['--config', options.config];
+  /** The store goes through the environment: other users can read arguments, and an address may contain a password. */
+  const envOfWorker = () => {
+    const store = givenStore(options.store, env);
+    const { PERDURE_SERVER: _, PERDURE_WORKSPACE: __, ...own } = env;
+    return { ...own, ...(store !== undefined && { PERDURE_STORE: store }) };
+  };
   return {
     config,
     wholeRuntime,
     runtime,
     storeName: () => withoutSecrets(address, address),
     backUp: async (file) => (await import('../../runtime.ts')).backUpStore((await findStore()).store, file),
+    inspectStore: async () => {
+      try {
+        const { store, data } = await findStore();
+        return await (await import('../../runtime.ts')).inspectStore({ store, ...(data !== undefined && { data }) });
+      } catch (error) {
+        throw new Error(withoutSecrets(error instanceof Error ? error.message : String(error), address));
+      }
+    },
     workspaces: async () => (await wholeRuntime()).workspaces,
     worker: async (wanted) => {
       const isNamed = options.workspace !== undefined || Boolean(env.PERDURE_WORKSPACE) || wanted.session !== undefined;
       return (isNamed ? await runtime() : await wholeRuntime()).worker(wanted);
     },
     startWorker: ({ id }) => {
-      const named = options.config === undefined ? [] : ['--config', options.config];
-      // Passed through the environment, because other users can read arguments and an address may contain a password.
-      const store = givenStore(options.store, env);
-      const { PERDURE_SERVER: _, ...own } = env;
-      world.startDetached(['worker', '--session', id, '--once', ...named], {
+      world.startDetached(['worker', '--session', id, '--once', ...namedConfig], {
         folder,
-        env: { ...own, PERDURE_WORKSPACE: workspace, ...(store !== undefined && { PERDURE_STORE: store }) },
+        env: { ...envOfWorker(), PERDURE_WORKSPACE: workspace },
       });
+    },
+    workerProcesses: async () => {
+      const { startWorkerProcess: start } = world;
+      const { store } = await findStore();
+      if (!start || typeof store !== 'string') return undefined;
+      return (args) => start(['worker', ...args, ...namedConfig], { folder, env: envOfWorker() });
     },
     given: { store: options.store, workspace: options.workspace, config: options.config },
     shown: (text) => withoutSecrets(text, address),

@@ -18,7 +18,7 @@ export const contextFor = (
   call: RunCall,
   watch: StoreWatch,
 ): { readonly context: Context; readonly close: () => Promise<void> } => {
-  const { out, err, stdin, now, env, program, call: another, interrupted, onInterrupt, hiddenLine } = world;
+  const { out, err, stdin, now, env, program, call: another, interrupted, onInterrupt, hiddenLine, parent } = world;
   const json = call.options.json ?? false;
   const server = serverOf(world, call);
   const backing = server === undefined ? storeBacking(world, call, watch) : serverBacking(world, call, server);
@@ -43,6 +43,7 @@ export const contextFor = (
     help: { topics, on: helpOn },
     interrupted,
     onInterrupt,
+    parent,
     hiddenLine,
     sessions,
     sessionId,

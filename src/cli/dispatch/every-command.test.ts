@@ -18,8 +18,8 @@ import { personAt } from '../runs/person.ts';
 import { parseCall, type RunCall } from './parse-call.ts';
 import { commands } from './registry.ts';
 
-/** Not called here because it starts processes; `test/slow` covers it. */
-const notDriven = ['demo'];
+/** `demo` starts processes, and `doctor` looks at a real store: other tests cover both. */
+const notDriven = ['demo', 'doctor'];
 
 const newFolder = async (): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'perdure-every-'));
@@ -56,7 +56,7 @@ const commandLine = () => {
       agents: [demoAgent],
       worker: false,
       store: openMemoryStore(database),
-      webhooks: { allowPrivate: true },
+      outbound: { allowPrivate: true },
     });
   const json = async (argv: readonly string[], world: Partial<World> = {}) => {
     const { command } = parseCall(argv) as RunCall;
@@ -97,10 +97,13 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['cancel', id]);
   const [{ id: loop }] = await json(['open']);
   await json(['title', loop, 'A loop']);
+  await json(['share', loop, '--visibility', 'private']);
   await json(['append', loop, 'Which port?']);
   await json(['append', loop, '--role', 'assistant', '8080.']);
   await json(['commit', loop, '--fact', 'port=8080']);
   await json(['pin', loop, 'port']);
+  await json(['taint', loop]);
+  await json(['taint', 'clear', loop, '--why', 'checked']);
   await json(['lift', loop, '/facts/port', '--to', 'verified', '--why', 'checked']);
   const [{ id: carried }] = await json(['open', '--carry-from', loop]);
   await json(['bind', carried, 'demo']);
@@ -129,6 +132,7 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['files', 'cat', loop, 'src/main.ts']);
   await json(['files', 'diff', loop, '0']);
   await json(['files', 'history', loop, 'src/main.ts']);
+  await json(['trace', loop, 'src/main.ts']);
   await json(['files', 'get', loop, '--to', join(folder, 'copy')]);
   await json(['files', 'restore', loop, '0']);
   await json(['artifacts', loop, '--keep', file]);
@@ -137,6 +141,7 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['artifacts', loop, 'main.ts', '-o', join(folder, 'kept.ts')]);
   const [{ id: fork }] = await json(['fork', loop, '--at', '1']);
   await json(['commit', fork, '--fact', 'way=other']);
+  await json(['compare', loop, fork]);
   await json(['adopt', loop, fork]);
   await json(['tree', loop]);
   await json(['replay', id, '1']);
@@ -180,7 +185,12 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['members', 'add', 'ben']);
   await json(['members', 'set', 'ben', '--role', 'viewer']);
   await json(['members', 'ls']);
+  await json(['quotas', 'set', 'ben', '--runs', '2']);
+  await json(['quotas', 'ls']);
+  await json(['quotas', 'mine']);
+  await json(['quotas', 'rm', 'ben']);
   const [{ key }] = await json(['keys', 'create', 'ben']);
+  await json(['keys', 'token', 'ben', '--parent', key.id]);
   await json(['keys', 'rotate', key.id]);
   await json(['keys', 'ls']);
   await json(['keys', 'revoke', key.id]);
@@ -205,6 +215,7 @@ test('[CLI6] every command writes JSON of its declared shape', async () => {
   await json(['webhooks', 'rm', webhook.id]);
   await json(['workspaces', 'add', 'acme']);
   await json(['workspaces', 'ls']);
+  await json(['workspaces', 'quota', 'acme', '--sessions', '5']);
   for (const about of [[], ['files'], ['files', 'ls'], ['help'], ['look'], ['all'], ['exit-codes'], ['environment']])
     await json(['help', ...about]);
   await json(['completion', 'bash']);

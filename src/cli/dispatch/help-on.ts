@@ -15,7 +15,13 @@ export const helpOn = (words: readonly string[]): Topic => {
     return { lines: (out) => overview(manifest.version, out), json: () => commandsView(commands) };
   }
   const group = more.length === 0 ? groupOf(first) : [];
-  if (group.length > 0) return { lines: (out) => groupHelp(group, out), json: () => commandsView(group) };
+  const own = findCommand(first);
+  if (group.length > 0) {
+    return {
+      lines: (out) => [...(own ? [...commandHelp(own, out), ''] : []), ...groupHelp(group, out)],
+      json: () => commandsView([...(own ? [own] : []), ...group]),
+    };
+  }
   if (more.length === 0 && topicNames.includes(first) && !findCommand(first)) return topics[first]!;
   const topic = nearest(first, topicNames);
   if (topic === first && groupOf(first).length === 0 && !findCommand(first))

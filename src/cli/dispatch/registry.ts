@@ -1,6 +1,7 @@
 import { audit } from '../commands/access/audit.ts';
 import { keyCommands } from '../commands/access/keys.ts';
 import { memberCommands } from '../commands/access/members.ts';
+import { quotaCommands, workspaceQuotaCommand } from '../commands/access/quotas.ts';
 import { vaultCommands } from '../commands/access/vault.ts';
 import { webhookCommands } from '../commands/access/webhooks.ts';
 import { workspaceCommands } from '../commands/access/workspaces.ts';
@@ -34,18 +35,21 @@ import { repair } from '../commands/sessions/repair.ts';
 import { replay } from '../commands/sessions/replay.ts';
 import { retry } from '../commands/sessions/retry.ts';
 import { rewind } from '../commands/sessions/rewind.ts';
+import { share } from '../commands/sessions/share.ts';
 import { show } from '../commands/sessions/show.ts';
 import { title } from '../commands/sessions/title.ts';
 import { tree } from '../commands/sessions/tree.ts';
 import { verify } from '../commands/sessions/verify.ts';
 import { agents } from '../commands/setup/agents.ts';
 import { demo } from '../commands/setup/demo.ts';
+import { doctor } from '../commands/setup/doctor.ts';
 import { help } from '../commands/setup/help.ts';
 import { serve } from '../commands/setup/serve.ts';
 import { setup } from '../commands/setup/setup.ts';
 import { artifacts } from '../commands/state/artifacts.ts';
 import { commit } from '../commands/state/commit.ts';
 import { compact } from '../commands/state/compact.ts';
+import { compare } from '../commands/state/compare.ts';
 import { context } from '../commands/state/context.ts';
 import { diff } from '../commands/state/diff.ts';
 import { filesReading } from '../commands/state/files-reading.ts';
@@ -55,6 +59,8 @@ import { pin } from '../commands/state/pin.ts';
 import { recall } from '../commands/state/recall.ts';
 import { revert } from '../commands/state/revert.ts';
 import { state } from '../commands/state/state.ts';
+import { taint, taintClear } from '../commands/state/taint.ts';
+import { trace } from '../commands/state/trace.ts';
 import { complete } from '../completion/complete.ts';
 import { completion } from '../completion/completion.ts';
 import type { Command } from '../parse/command.ts';
@@ -75,12 +81,29 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'decide',
     about: 'answer what runs are waiting for',
-    commands: [approvals, approve, deny, answer, limit, handoff],
+    commands: [approvals, approve, deny, answer, limit, handoff, taint, taintClear],
   },
   {
     name: 'look',
     about: 'see what happened, and why',
-    commands: [ls, show, log, state, diff, runs, calls, happened, usage, tree, context, recall, replay, verify],
+    commands: [
+      ls,
+      show,
+      log,
+      state,
+      diff,
+      compare,
+      trace,
+      runs,
+      calls,
+      happened,
+      usage,
+      tree,
+      context,
+      recall,
+      replay,
+      verify,
+    ],
   },
   {
     name: 'change',
@@ -88,6 +111,7 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       open,
       title,
+      share,
       bind,
       append,
       commit,
@@ -106,12 +130,21 @@ export const commandGroups: readonly CommandGroup[] = [
   {
     name: 'team',
     about: 'who may do what',
-    commands: [setup, ...memberCommands, ...keyCommands, ...vaultCommands, audit, ...workspaceCommands],
+    commands: [
+      setup,
+      ...memberCommands,
+      ...quotaCommands,
+      ...keyCommands,
+      ...vaultCommands,
+      audit,
+      ...workspaceCommands,
+      workspaceQuotaCommand,
+    ],
   },
   {
     name: 'store',
     about: 'move sessions, and maintain the store',
-    commands: [exportCommand, importCommand, backup, repair, gc, help, completion],
+    commands: [doctor, exportCommand, importCommand, backup, repair, gc, help, completion],
   },
 ];
 
@@ -126,6 +159,7 @@ export const firstCommands: readonly Command[] = [
   show,
   log,
   diff,
+  compare,
   fork,
   serve,
 ];

@@ -282,7 +282,7 @@ describe('on a terminal of 80 columns', () => {
       { role: 'assistant', content: 'It says "text".' },
     );
     const { out } = await cli(['show', id]);
-    expect(out.split('\n').slice(6)).toEqual([
+    expect(out.split('\n').slice(7)).toEqual([
       'user',
       '  Read it.',
       '',

@@ -102,17 +102,11 @@ test('[CLI7] the search reads no further ids once a name is known to be ambiguou
   expect(looked).toBeLessThan(10);
 });
 
-test('[CLI19] a part of an id is looked up among the 10,000 sessions that changed last', async () => {
-  const { call, answered, inLibrary } = memoryCommandLine();
+test('[CLI19, LIST3] a part of an id finds any session, not only those that changed last', async () => {
+  const { answered, inLibrary } = memoryCommandLine();
   const oldest = await idOf(answered, 'Oldest');
-  const end = oldest.slice(-12);
-  const openMore = (count: number) =>
-    inLibrary(async (sessions) => {
-      for (let opened = 0; opened < count; opened++) await sessions.open();
-    });
-  await openMore(9_999);
-  expect((await answered(['show', end])).summary.id).toBe(oldest);
-  await openMore(1);
-  expect(await call(['show', end])).toMatchObject({ code: 5 });
-  expect((await answered(['show', oldest])).summary.id).toBe(oldest);
+  await inLibrary(async (sessions) => {
+    for (let opened = 0; opened < 1_200; opened++) await sessions.open();
+  });
+  expect((await answered(['show', oldest.slice(-12)])).summary.id).toBe(oldest);
 });

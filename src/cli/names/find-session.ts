@@ -7,20 +7,14 @@ import { checkIdPart, findId, isIdPart, type Named } from './find-id.ts';
 /** The argument that means the session that changed last. */
 export const mostRecent = '-';
 
-const pageSize = 1000;
-/**
- * Maximum number of sessions that are searched, newest change first. Older sessions must be named by their whole id.
- */
-const maxLooked = 10_000;
+const pageSize = 200;
+/** More sessions than `findId` shows. */
+const maxFitting = 10;
 
-async function* newest(sessions: Sessions): AsyncGenerator<Named<SessionId>, void, void> {
-  for (let looked = 0, cursor: string | undefined; looked < maxLooked; looked += pageSize) {
-    const page = await sessions.list({ limit: pageSize, ...(cursor && { cursor }) });
-    for (const { id, title } of page.sessions) yield { id, about: title };
-    if (!page.cursor) return;
-    cursor = page.cursor;
-  }
-}
+const fitting = async (sessions: Sessions, idPart: string): Promise<readonly Named<SessionId>[]> => {
+  const { sessions: found } = await sessions.list({ idPart, limit: maxFitting });
+  return found.map(({ id, title }) => ({ id, about: title }));
+};
 
 const kind = {
   noun: 'session',
@@ -63,5 +57,5 @@ export const findSession = async (
   if (named === mostRecent) return newestOf(await open(), lastOf);
   if (kind.isWhole(named)) return named as SessionId;
   const sessions = await open();
-  return findId<SessionId>({ ...kind, notFound: 'SESSION_NOT_FOUND', among: () => newest(sessions) }, named);
+  return findId<SessionId>({ ...kind, notFound: 'SESSION_NOT_FOUND', among: () => fitting(sessions, named) }, named);
 };

@@ -13,6 +13,7 @@ test('[CLI1] a place is a point, an attempt at a turn, or another branch with or
   expect(parsePlace(branch)).toEqual({ session: branch });
   expect(parsePlace(`${branch}@turn:3`)).toEqual({ session: branch, turn: 3 });
   expect(parsePlace(`${branch}@seq:9`)).toEqual({ session: branch, seq: 9 });
+  expect(parsePlace(`${branch}@turn:5#2`)).toEqual({ session: branch, turn: 5, attempt: 2 });
 });
 
 test('[CLI7] another branch may be named by a prefix or suffix of its id, but a plain number is a turn', () => {
@@ -37,7 +38,8 @@ test('[CLI1] an invalid place is reported as a wrong call, with the valid forms'
     ['ses_', /names no session/],
     [`${branch}@`, /write turn:3/],
     [`${branch}@3@4`, /more than one point/],
-    [`${branch}@turn:5#2`, /write turn:5#2/],
+    [`${branch}@turn:5#0`, /count from 1/],
+    [`${branch}@seq:5#2`, /write turn:3/],
   ];
   for (const [text, message] of wrong) {
     expect(() => parsePlace(text), text).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));

@@ -6,12 +6,13 @@ import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
 import type { Session } from '../../core/runtime/session.ts';
 import type { Sessions } from '../../core/runtime/sessions.ts';
 import type { Worker } from '../../core/worker/worker.ts';
-import type { Runtime, RuntimeOptions } from '../../runtime.ts';
+import type { Runtime, RuntimeOptions, StoreInspection } from '../../runtime.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { OwnState } from '../../schema/state.ts';
 import type { Status } from '../../schema/statuses.ts';
 import type { Config } from '../config/config.ts';
 import type { Person } from '../runs/person.ts';
+import type { ParentProcess, startWorkerProcess, WorkerProcess } from '../serve/worker-process.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Ending } from './exit-codes.ts';
 
@@ -57,7 +58,7 @@ export type BackingOption = (typeof backingOptions)[number];
 export type Interrupt = 'interrupt' | 'leave';
 
 /** Callbacks that observe a runtime at work. */
-export interface Watching extends Pick<RuntimeOptions, 'spans' | 'onAppended'> {
+export interface Watching extends Pick<RuntimeOptions, 'spans' | 'onAppended' | 'notes'> {
   /** Receives warnings instead of stderr. */
   readonly warn?: (message: string) => void;
 }
@@ -83,6 +84,10 @@ export interface Surroundings {
     args: readonly string[],
     options: { readonly folder: string; readonly env: Surroundings['env'] },
   ) => void;
+  /** Starts another `perdure` process, which ends with this one. Absent where no process can be started. */
+  readonly startWorkerProcess?: typeof startWorkerProcess;
+  /** The server that supervises this process, if there is one. */
+  readonly parent?: ParentProcess | undefined;
 }
 
 /** Everything that a command works with. */
@@ -121,6 +126,8 @@ export interface Context {
   readonly storeName: () => string;
   /** Copies the store into a new file, and returns its size in bytes. The store is not opened for sessions. */
   readonly backUp: (file: string) => Promise<number>;
+  /** Looks at the store without opening or migrating it. */
+  readonly inspectStore: () => Promise<{ readonly store: StoreInspection; readonly data: string }>;
   readonly config: () => Promise<Config>;
   /** The person at the terminal. With `anyInput`, a pipe is accepted too, for commands that read lines. */
   readonly person: (options?: { readonly anyInput: boolean }) => Person | undefined;
@@ -131,6 +138,12 @@ export interface Context {
   readonly onInterrupt: Surroundings['onInterrupt'];
   /** Creates a worker in this process, for the given workspace or for all. */
   readonly worker: (options: WorkerOptions) => Promise<Worker>;
+  /**
+   * Returns a function that starts a worker process on the same store. Returns undefined if no other process can open
+   * the store.
+   */
+  readonly workerProcesses: () => Promise<((args: readonly string[]) => WorkerProcess) | undefined>;
+  readonly parent?: ParentProcess | undefined;
   /** Starts a detached process that works on the session until nothing is left to do. */
   readonly startWorker: (session: Session) => void;
   /** Returns the text of a follow-up command, with the store and configuration options of this call. */

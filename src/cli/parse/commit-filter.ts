@@ -14,6 +14,7 @@ export const commitOptions = {
   actor: text('ACTOR', 'only what this actor did, such as member:local'),
   provenance: text('LEVEL', `only ${provenances.join(', ')}; separate several with commas`),
   ...windowOptions,
+  cursor: text('CURSOR', 'continue with older commits from this cursor, given by an earlier answer'),
   all: flag('search all sessions of the workspace'),
 } as const;
 

@@ -12,6 +12,7 @@ export const environment: Readonly<Record<string, Variables>> = {
     PERDURE_WORKSPACE:
       'The workspace of a store, unless `--workspace` names one. Default: `local`. It is refused with a server, as `--workspace` and `--config` are: there the key belongs to one workspace.',
     PERDURE_DEBUG: '`1` shows where a defect happened.',
+    PERDURE_SUPERVISED: 'Set by `perdure serve` for its worker processes. Do not set it.',
     SHELL: 'The shell that `perdure completion` writes for, unless one is named.',
     NO_COLOR: 'Set it to anything to turn colours off. Pipes never get any.',
     FORCE_COLOR: 'Turns colours on, even in a pipe, unless NO_COLOR is set.',
@@ -26,7 +27,9 @@ export const environment: Readonly<Record<string, Variables>> = {
     PERDURE_MASTER_KEY: 'The 32-byte key that seals vaults, in base64.',
     PERDURE_MASTER_KEY_FILE:
       'A file with that key, readable only by its user. Default: `master.key` in the data folder.',
-    PERDURE_WEBHOOKS_ALLOW_PRIVATE: '`1` lets webhooks go to private addresses and without TLS.',
+    PERDURE_ALLOW_ROOT: "`1` lets a worker of root run commands of agents whose shell has `sandbox: 'off'`.",
+    PERDURE_OUTBOUND_ALLOW_PRIVATE:
+      '`1` lets addresses that a workspace gives, such as those of webhooks, be private and without TLS.',
     TMPDIR: 'Where bundles in transit and the records of shell commands are kept. Default: that of the system.',
     PATH: 'Where to look for `git`, `rg`, `bwrap` and shells.',
   },

@@ -2,11 +2,13 @@ import { expect, test } from 'vitest';
 import { parsePlace } from '../names/place.ts';
 import { parseCount, parsePoint } from './point.ts';
 
-test('a point is a turn or an event, and a bare number is a turn', () => {
+test('[PLACE1] a point is a turn, an attempt at a turn or an event, and a bare number is a turn', () => {
   expect(parsePoint('turn:3')).toEqual({ turn: 3 });
   expect(parsePoint('3')).toEqual({ turn: 3 });
   expect(parsePoint('seq:17')).toEqual({ seq: 17 });
   expect(parsePoint('turn:0')).toEqual({ turn: 0 });
+  expect(parsePoint('turn:5#1')).toEqual({ turn: 5, attempt: 1 });
+  expect(parsePoint('5#2')).toEqual({ turn: 5, attempt: 2 });
 });
 
 test('[CLI1] an invalid point is reported as a wrong call that says what a point is', () => {
@@ -15,6 +17,10 @@ test('[CLI1] an invalid point is reported as a wrong call that says what a point
     'turn',
     'turn:',
     'turn:-1',
+    'turn:5#',
+    'turn:5#-1',
+    '#1',
+    'seq:5#1',
     'seq:1.5',
     'event:3',
     '3 ',

@@ -10,7 +10,7 @@ export const givenStore = (option: string | undefined, env: Env): string | undef
   option ?? (env.PERDURE_STORE || undefined);
 export const storeOf = (option: string | undefined, env: Env): string => givenStore(option, env) ?? defaultStore;
 
-const fileOf = (address: string): string | undefined => /^sqlite:(.+)$/.exec(address)?.[1];
+export const sqliteFileOf = (address: string): string | undefined => /^sqlite:(.+)$/.exec(address)?.[1];
 
 const unreadable = (file: string, cause: unknown): PerdureError =>
   new PerdureError(
@@ -38,7 +38,7 @@ const isBlank = async (address: string): Promise<boolean> => (await import('../.
  * the store itself reports that.
  */
 export const refuseMissingStore = async (address: string): Promise<void> => {
-  const file = fileOf(address);
+  const file = sqliteFileOf(address);
   if (!file || !(isEmpty(file) || (await isBlank(address))) || !isEmpty(`${file}-wal`)) return;
   throw new PerdureError(
     'STORE_UNAVAILABLE',

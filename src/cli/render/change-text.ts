@@ -21,15 +21,38 @@ const beside = (word: string, before: string | undefined, after: string | undefi
 
 const numberText = (value: number | undefined): string | undefined => value?.toString();
 
+type Decision = EntryOf<'decisions'>;
+
+const confidenceShift = ({ confidence: was }: Decision, { confidence: is }: Decision): readonly string[] =>
+  was === is ? [] : [`confidence ${moved(was ?? 'none', is ?? 'none')}`];
+
+/** The alternatives that were added or dropped. An order alone is told by the whole lists. */
+const alternativesShift = (
+  { alternatives: was = [] }: Decision,
+  { alternatives: is = [] }: Decision,
+): readonly string[] => {
+  const signed = [
+    ...is.filter((each) => !was.includes(each)).map((each) => `+${each}`),
+    ...was.filter((each) => !is.includes(each)).map((each) => `-${each}`),
+  ];
+  if (signed.length > 0) return [`alternatives ${signed.join(', ')}`];
+  return was.join('\n') === is.join('\n') ? [] : [`alternatives ${was.join(', ')} → ${is.join(', ')}`];
+};
+
 const replaced = (id: string, before: unknown, after: unknown): EntryText => ({
   line: `${printableLine(id)}: ${changedValues(before, after).join(' → ')}`,
 });
 
 const texts: { readonly [P in Part]: (id: string, before: EntryOf<P>, after: EntryOf<P>) => EntryText } = {
-  decisions: (id, before, after) => ({
-    line: printableLine(`${id}: ${moved(before.what, after.what)}`),
-    why: printableLine(moved(before.why, after.why)),
-  }),
+  decisions: (id, before, after) => {
+    const shifts = [...confidenceShift(before, after), ...alternativesShift(before, after)];
+    return {
+      line: printableLine(
+        `${id}: ${moved(before.what, after.what)}${shifts.length > 0 ? ` (${shifts.join('; ')})` : ''}`,
+      ),
+      why: printableLine(moved(before.why, after.why)),
+    };
+  },
   facts: replaced,
   pins: (id) => ({ line: printableLine(id) }),
   plan: (id, before, after) => {

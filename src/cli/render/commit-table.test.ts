@@ -42,13 +42,17 @@ test('[CLI1] a commit is shown as its changed entries, tool counters last, and i
   expect(commitGist(commit(lift))).toBe('^/facts/a: checked');
 });
 
-test('[CLI1, PROV3] a commit shows every provenance of its entries', () => {
+test('[CLI1, PROV3, PROV6] a commit shows every provenance of its entries, and none of bookkeeping', () => {
+  const entries = ['/facts/host', '/facts/port', '/toolsUsed/edit'];
   const [, line] = commitTable(
-    [commit({ provenance: 'human', entryProvenance: { '/facts/port': 'unverified' } })],
+    [commit({ entries, provenance: 'human', entryProvenance: { '/facts/port': 'unverified' } })],
     contextOf(Number.POSITIVE_INFINITY),
     { withSession: false },
   );
   expect(line).toContain('  human, unverified  ');
+  const counted = commit({ entries: ['/toolsUsed/edit'], provenance: undefined });
+  const [, plain] = commitTable([counted], contextOf(Number.POSITIVE_INFINITY), { withSession: false });
+  expect(plain).not.toMatch(/unverified|human|undefined/);
 });
 
 test('[CLI1] a table of commits fits 80 columns, with and without the session', () => {

@@ -1,8 +1,10 @@
 import type { CommitRecord } from '../../core/session/state/commit-record.ts';
 import { matchesPattern } from '../../schema/path-pattern.ts';
+import { hasProvenance } from '../../schema/state.ts';
 import type { Context } from '../parse/command.ts';
 import { displayWidth, truncate, truncateStart } from '../terminal/display-width.ts';
 import { printableLine } from '../terminal/printable.ts';
+import { reasonText, saidText } from './said-text.ts';
 import { type Column, highest, layOutTable } from './table.ts';
 import { age, isoTime } from './time.ts';
 
@@ -48,9 +50,9 @@ const signedEntries = (commit: CommitRecord, asked?: string): readonly string[] 
     .map((entry) => `${signOf(commit, entry)}${printableLine(entry)}`);
 };
 
-const reasonOf = ({ why, outputSummary }: CommitRecord): string => {
-  const reason = why ?? outputSummary;
-  return reason ? `: ${printableLine(reason)}` : '';
+const reasonOf = (commit: CommitRecord): string => {
+  const reason = reasonText(commit) ?? printableLine(commit.outputSummary ?? '');
+  return reason ? `: ${reason}` : '';
 };
 
 /** The entries that a commit changed: + added, - removed, ~ changed, ^ lifted. */
@@ -67,7 +69,10 @@ const moreText = ({ length }: readonly string[], shown: number): string =>
  * distinguish files.
  */
 const gistWithin = (commit: CommitRecord, width: number, asked: string | undefined): string => {
-  const entries = signedEntries(commit, asked);
+  const changed = signedEntries(commit, asked);
+  // What the agent said tells more than a counter.
+  const told = saidText(commit.said) ? changed.filter((entry) => !isCounter(entry.slice(1))) : changed;
+  const entries = told.length > 0 ? told : changed;
   const all = entries.join(' ');
   const room = width - displayWidth(all);
   if (room >= 0) return room < leastReason ? all : truncate(`${all}${reasonOf(commit)}`, width);
@@ -80,8 +85,11 @@ const gistWithin = (commit: CommitRecord, width: number, asked: string | undefin
   return `${first.slice(0, 1)}${truncateStart(first.slice(1), width - 1 - more.length)}${more}`;
 };
 
-const provenancesOf = ({ entries, entryProvenance, provenance }: CommitRecord): string =>
-  [...new Set(entries.map((entry) => entryProvenance?.[entry] ?? provenance))].join(', ');
+/** The provenances of the changed entries. Bookkeeping has none. */
+export const provenancesOf = ({ entries, entryProvenance, provenance }: CommitRecord): string => {
+  const levels = entries.filter(hasProvenance).flatMap((entry) => entryProvenance?.[entry] ?? provenance ?? []);
+  return [...new Set(levels)].join(', ');
+};
 
 interface Show {
   readonly time: (at: number) => string;

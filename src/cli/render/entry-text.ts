@@ -58,7 +58,16 @@ export const parts = Object.keys(titleOf) as readonly Part[];
 const named = (id: string, value: unknown): EntryText => ({ line: `${printableLine(id)}: ${valueText(value)}` });
 
 const texts: { readonly [P in Part]: (id: string, entry: EntryOf<P>) => EntryText } = {
-  decisions: (id, { what, why }) => ({ line: printableLine(`${id}: ${what}`), why: printableLine(why) }),
+  decisions: (id, { what, why, confidence, alternatives }) => {
+    const details = [
+      ...(confidence === undefined ? [] : [`confidence ${confidence}`]),
+      ...(alternatives?.length ? [`against ${alternatives.join(', ')}`] : []),
+    ];
+    return {
+      line: printableLine(`${id}: ${what}${details.length > 0 ? ` (${details.join('; ')})` : ''}`),
+      why: printableLine(why),
+    };
+  },
   facts: named,
   pins: (id) => ({ line: printableLine(id) }),
   plan: (id, { step, status }) => ({ line: printableLine(`${id}: ${step} (${status})`) }),

@@ -1,6 +1,7 @@
 import type { EventType, PayloadOf, SessionEvent } from '../../schema/event.ts';
 import { holderName } from '../../schema/handoff.ts';
 import type { Message } from '../../schema/message.ts';
+import { taintText } from '../../schema/taint-text.ts';
 import { printableLine } from '../terminal/printable.ts';
 import { isoTime } from './time.ts';
 
@@ -40,6 +41,10 @@ const gists: Gists = {
   'session.forked': ({ parent, at, midTurn, lost }) =>
     `from ${parent} at seq:${at}${midTurn ? ', in the middle of a turn' : ''}${lost ? `; lost: seq:${lost.seq} to seq:${lost.to} of ${lost.session}` : ''}`,
   'session.described': ({ title, metadata, priority }) => title ?? priority ?? (metadata ? 'metadata' : ''),
+  'session.shared': ({ visibility, sharedWith }) =>
+    [visibility, sharedWith && (sharedWith.length > 0 ? `with ${sharedWith.join(', ')}` : 'with nobody')]
+      .filter(Boolean)
+      .join(', '),
   'session.pausing': ({ reason }) => reason ?? '',
   'session.paused': ({ reason }) => reason ?? '',
   'session.resumed': () => '',
@@ -55,7 +60,7 @@ const gists: Gists = {
     `${delta
       .filter(({ op }) => op !== 'test')
       .map(({ op, path }) => `${changeSigns[op]}${path}`)
-      .join(' ')}${cause ? ` by ${cause.tool}` : ''} (${provenance})${why ? `: ${why}` : ''}`,
+      .join(' ')}${cause ? ` by ${cause.tool}` : ''}${provenance ? ` (${provenance})` : ''}${why ? `: ${why}` : ''}`,
   'tool.called': ({ tool, callId, ran }) => `${tool} ${callId}${ran === false ? ', not run' : ''}`,
   'session.tracked': ({ holder }) => (holder ? `by process ${holder.process}` : ''),
   'call.reported': ({ tool, callId, outcome }) => `${tool} ${callId} ${outcome}`,
@@ -99,7 +104,12 @@ const gists: Gists = {
   'files.bound': ({ path, machine }) => `to ${path} on ${machine}`,
   'files.prepared': ({ command, exitCode }) => `${command}: ${exitCode === null ? 'ended' : `exit ${exitCode}`}`,
   'artifact.kept': ({ name, mediaType, size }) => `${name}, ${mediaType}, ${size} bytes`,
+  'taint.inherited': ({ via, from, sources, more, files }) =>
+    `by ${via} from ${from}: ${taintText({ sources, more }) || `${files?.all ? 'all' : (files?.paths.length ?? 0)} files`}`,
+  'taint.cleared': ({ reason, files }) => `${files ? 'files too: ' : ''}${reason}`,
   'budget.set': ({ limits }) => JSON.stringify(limits),
+  'cancel.requested': () => '',
+  'quota.changed': () => '',
   'session.handed': ({ to, member, role, reason }) =>
     `to ${to === 'agent' ? to : holderName({ member, role })}${reason ? `: ${reason}` : ''}`,
   'run.started': ({ attempt, worker }) =>

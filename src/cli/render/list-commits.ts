@@ -5,6 +5,7 @@ import { wrongCall } from '../parse/wrong-call.ts';
 import { printableJson } from '../terminal/printable.ts';
 import { linesText } from '../terminal/terminal.ts';
 import { commitTable } from './commit-table.ts';
+import { noteOlder } from './note-older.ts';
 
 interface Request {
   readonly session: string | undefined;
@@ -13,17 +14,26 @@ interface Request {
 
 /**
  * Lists the matching commits of a session or of the workspace, newest first: as a table, or as one JSON object per
- * line.
+ * line. Lines have no place for a cursor, so with `--json` all pages follow each other unless a limit is given.
  */
 export const listCommits = async (context: Context, { session, options }: Request): Promise<void> => {
   const { all = false } = options;
   if (all && session !== undefined) throw wrongCall('--all covers all sessions: leave out SESSION');
   const filter = { ...commitFilterOf(options, context.now()), limit: parseCount('--limit', options.limit, 1) };
   const source = all ? await context.sessions() : await context.session(session!);
-  const commits = await source.commits(filter);
   const { out, json } = context;
-  if (json) return out.write(linesText(commits.map((commit) => printableJson(commit))));
+  let page = await source.commits({ ...filter, cursor: options.cursor });
+  if (json) {
+    await out.write(linesText(page.commits.map((commit) => printableJson(commit))));
+    while (page.cursor && filter.limit === undefined) {
+      page = await source.commits({ ...filter, cursor: page.cursor });
+      await out.write(linesText(page.commits.map((commit) => printableJson(commit))));
+    }
+    return;
+  }
+  const { commits, cursor } = page;
   const lines =
     commits.length > 0 ? commitTable(commits, context, { withSession: all, path: filter.path }) : ['no commits match'];
-  return out.write(linesText(lines));
+  await out.write(linesText(lines));
+  await noteOlder(context, ['log', session], options, cursor);
 };

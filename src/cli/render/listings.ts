@@ -20,7 +20,7 @@ const sessionsOf = async (context: Context): Promise<readonly Named[]> =>
 /** The newest turns first, each with the beginning of its first message. */
 const turnsOf = async (context: Context, session: string | undefined): Promise<readonly Named[]> => {
   if (session === undefined) return [];
-  const entries = await (await context.session(session)).transcript({ lastTurns: maxTurns });
+  const { entries } = await (await context.session(session)).transcript({ lastTurns: maxTurns });
   const first = new Map(entries.toReversed().map(({ turn, message }) => [turn, message]));
   return [...first].map(([turn, message]) => ({ id: String(turn), about: truncate(messageGist(message), maxAbout) }));
 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SessionDiff } from '../../core/state/diff.ts';
-import type { Actor, SessionId } from '../../schema/ids.ts';
+import type { Actor, MessageId, SessionId } from '../../schema/ids.ts';
 import { displayWidth } from '../terminal/display-width.ts';
 import type { Style, Terminal } from '../terminal/terminal.ts';
 import { renderDiff } from './render-diff.ts';
@@ -15,7 +15,29 @@ const terminal = (columns: number, style: Terminal['style'] = (_, text) => text)
   style,
 });
 
+const nothingUsed = {
+  requests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  tokens: 0,
+  costUsd: 0,
+  unpriced: 0,
+  durationMs: 0,
+};
+
 const diffOf = (changes: Partial<SessionDiff>): SessionDiff => ({
+  common: 3,
+  same: false,
+  headline: 'it differs',
+  messages: [],
+  calls: [],
+  committed: [],
+  files: [],
+  counts: { messages: 0, calls: { same: 0, changed: 0, 'only-before': 0, 'only-after': 0 }, commits: 0, files: 0 },
+  models: { before: [], after: [], settings: [] },
+  usage: { before: nothingUsed, after: nothingUsed, difference: nothingUsed },
+  outcome: {},
+  unread: { before: 0, after: 0 },
   from: { session: a, seq: 3 },
   to: { session: a, seq: 9 },
   toolsUsed: [],
@@ -34,7 +56,10 @@ const diffOf = (changes: Partial<SessionDiff>): SessionDiff => ({
 });
 
 test('[DIFF1] a diff without changes says so', () => {
-  expect(renderDiff(diffOf({}), terminal(80))).toEqual([`${a} from seq:3 to seq:9`, 'no difference']);
+  expect(renderDiff(diffOf({ same: true, headline: 'no difference' }), terminal(80))).toEqual([
+    'no difference',
+    `${a} from seq:3 to seq:9`,
+  ]);
 });
 
 test('[DIFF1] a changed detail of an entry is shown too', () => {
@@ -64,7 +89,7 @@ test('[DIFF1] a changed detail of an entry is shown too', () => {
     }),
     terminal(80),
   );
-  expect(lines.slice(1)).toEqual([
+  expect(lines.slice(2)).toEqual([
     'pending actions',
     '  ~ pay: pay (settled: paid → refused)',
     'files',
@@ -121,6 +146,7 @@ test('[DIFF1] every kind of change is shown in the terms of its collection', () 
     terminal(80),
   );
   expect(lines).toEqual([
+    'it differs',
     `${a} from seq:3 to seq:9`,
     'decisions',
     '  + db: SQLite',
@@ -160,7 +186,7 @@ test.each(['x', '漢', '😀', '"'])(
   (filler) => {
     for (let length = 180; length < 700; length += 37) {
       const same = filler.repeat(length);
-      const [, , line] = renderDiff(
+      const [, , , line] = renderDiff(
         diffOf({ facts: [{ id: 'f', before: `${same}OLD`, after: `${same}NEW and more` }] }),
         terminal(Number.POSITIVE_INFINITY),
       );
@@ -195,7 +221,7 @@ test('[CLI1] long and hostile text stays text within the width, with further lin
     expect(displayWidth(line), line).toBeLessThanOrEqual(80);
     expect(line).not.toMatch(/[\p{Cc}\u202e]/u);
   }
-  expect(lines.slice(0, 2).join(' ')).toBe(`from ${a}@seq:3 to ${b}@seq:9`);
+  expect(lines.slice(1, 3).join(' ')).toBe(`from ${a}@seq:3 to ${b}@seq:9`);
   expect(lines.join('\n')).toMatch(/word\n {4}word/);
   expect(lines.join('\n')).toMatch(/ {4}why: word[^\n]*\n {9}word/);
 });
@@ -235,7 +261,7 @@ test('[DIFF2] the author of an entry is shown below it, with the reason unless t
     }),
     terminal(80),
   );
-  expect(lines.slice(1)).toEqual([
+  expect(lines.slice(2)).toEqual([
     'decisions',
     '  + way: left',
     '    why: it is shorter',
@@ -249,4 +275,96 @@ test('[DIFF2] the author of an entry is shown below it, with the reason unless t
     '  - c: 1',
     '    was by member:ann, turn 2',
   ]);
+});
+
+test('[DIFF5, DIFF6, DIFF8, DIFF9, DIFF12] the first lines quote what differs, then answers, calls, files and figures follow', () => {
+  const happened = { session: a, seq: 5, turn: 2 };
+  const said = { message: 'msg_01jd3v8m9k5x7q2w4e6r8t0y1a' as MessageId, seq: 5, text: 'The port is taken.' };
+  const commit = { ...happened, at: 1, actor: 'agent:coder' as Actor, entries: ['/filesModified/a.ts'], said };
+  const call = { ...happened, callId: 'c1', tool: 'edit', outcome: 'ok', input: '{"path":"a.ts"}', said } as const;
+  const used = { ...nothingUsed, requests: 2, tokens: 1200, costUsd: 0.01, durationMs: 2500 };
+  const lines = renderDiff(
+    diffOf({
+      headline: 'a.ts modified ("The port is taken."); +1 call',
+      answer: {
+        before: { ...happened, message: said.message, text: 'Port 8080.' },
+        after: { ...happened, message: said.message, text: 'Port 9090.' },
+        words: [
+          { text: 'Port ', change: 'same' },
+          { text: '8080', change: 'removed' },
+          { text: '9090', change: 'added' },
+          { text: '.', change: 'same' },
+        ],
+      },
+      messages: [
+        {
+          match: 'only-after',
+          after: { ...happened, id: 'msg_01jd3v8m9k5x7q2w4e6r8t0y1b' as MessageId, role: 'user', text: 'Sure?' },
+        },
+      ],
+      calls: [
+        { match: 'same', before: call, after: call },
+        { match: 'changed', before: { ...call, outcome: 'threw', error: 'no such file' }, after: call },
+        { match: 'only-after', after: { ...call, input: '{}' } },
+      ],
+      files: [{ path: 'a.ts', change: 'modified', after: commit, unified: '@@ -1 +1 @@\n-8080\n+9090\n' }],
+      filesModified: [{ id: 'a.ts', after: { change: 'modified', tool: 'edit' } }],
+      toolsUsed: [{ id: 'edit', after: { calls: 1, ok: 1, failed: 0 } }],
+      models: {
+        before: [{ model: 'x/one', settings: {}, requests: 1 }],
+        after: [{ model: 'x/two', settings: {}, requests: 2 }],
+        settings: [{ name: 'temperature', before: 0, after: 1 }],
+      },
+      usage: { before: { ...used, tokens: 900 }, after: used, difference: nothingUsed },
+      outcome: { before: { status: 'failed', reason: 'X' }, after: { status: 'succeeded' } },
+      unread: { before: 0, after: 7 },
+    }),
+    terminal(80),
+  );
+  expect(lines).toEqual([
+    'a.ts modified ("The port is taken."); +1 call',
+    `${a} from seq:3 to seq:9`,
+    'answer',
+    '  ~ Port [-8080-]{+9090+}.',
+    'messages',
+    '  + user: Sure?',
+    'calls',
+    '  = edit {"path":"a.ts"}: ok',
+    '  ~ edit {"path":"a.ts"}: threw: no such file → ok',
+    '    "The port is taken."',
+    '  + edit {}: ok',
+    'files',
+    '  ~ a.ts modified by agent:coder',
+    '    "The port is taken."',
+    '@@ -1 +1 @@',
+    '-8080',
+    '+9090',
+    'used',
+    '  model x/one → x/two',
+    '  temperature 0 → 1',
+    '  requests 2, tokens 900 → 1,200, USD 0.01, time 2.5 s',
+    '  outcome failed (X) → succeeded',
+    'left out',
+    '  events not compared, too many or damaged: 0 before, 7 after',
+  ]);
+});
+
+test('[DIFF5] answers with little in common are shown one after the other', () => {
+  const about = { session: a, seq: 5, turn: 2, message: 'msg_01jd3v8m9k5x7q2w4e6r8t0y1a' as MessageId };
+  const lines = renderDiff(
+    diffOf({
+      headline: 'answer',
+      answer: {
+        before: { ...about, text: 'It is released.' },
+        after: { ...about, text: 'Counts live in a file.' },
+        words: [
+          { text: 'It is released', change: 'removed' },
+          { text: 'Counts live in a file', change: 'added' },
+          { text: '.', change: 'same' },
+        ],
+      },
+    }),
+    terminal(80),
+  );
+  expect(lines).toContain('  ~ It is released. → Counts live in a file.');
 });

@@ -1,7 +1,8 @@
-import type { State } from '../../schema/state.ts';
+import type { ShownState, State } from '../../schema/state.ts';
 import { hangingIndent } from '../terminal/hanging-indent.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import { type EntryOf, entryText, type Part, parts, titleOf } from './entry-text.ts';
+import { renderWaiting } from './waiting-lines.ts';
 
 /** Entries of a collection: the steps of the plan in their order, all others as stored. */
 const entriesOf = <P extends Part>(part: P, entries: State[P]): readonly (readonly [string, EntryOf<P>])[] => {
@@ -22,6 +23,8 @@ export const renderPart = <P extends Part>(part: P, entries: State[P], out: Term
   return lines.length === 0 ? [] : [out.style('bold', titleOf[part]), ...lines];
 };
 
-/** The state for people: a section for each collection that is not empty. */
-export const renderState = (state: State, out: Terminal): readonly string[] =>
-  parts.flatMap((part) => renderPart(part, state[part], out));
+/** The state for people: a section for each collection that is not empty, and what the session waits for. */
+export const renderState = (state: ShownState, out: Terminal): readonly string[] => [
+  ...parts.flatMap((part) => renderPart(part, state[part], out)),
+  ...renderWaiting(state.waiting, out),
+];

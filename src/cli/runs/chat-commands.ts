@@ -42,9 +42,11 @@ const noteHappened = ({ context, live }: CommandCall, happened: HappenedCalls): 
 };
 
 const showDiff = async (call: CommandCall): Promise<void> => {
-  const turns = (await call.session.transcript({ lastTurns: 2 })).map(({ turn }) => turn);
-  const newest = turns.at(-1) ?? 0;
-  const before = turns.find((turn) => turn !== newest) ?? 0;
+  let page = await call.session.transcript({ lastTurns: 2 });
+  const newest = page.entries.at(-1)?.turn ?? 0;
+  const other = () => page.entries.find(({ turn }) => turn !== newest);
+  while (page.cursor && !other()) page = await call.session.transcript({ lastTurns: 2, cursor: page.cursor });
+  const before = other()?.turn ?? 0;
   const [from = String(before), to = String(newest)] = call.rest.split(/\s+/).filter(Boolean);
   const [a, b] = [await placeIn(call.context, parsePlace(from)), await placeIn(call.context, parsePlace(to))];
   const diff = await call.session.diff(a, b);

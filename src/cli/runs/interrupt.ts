@@ -1,9 +1,13 @@
 import type { Worker } from '../../core/worker/worker.ts';
 import type { Context } from '../parse/command.ts';
+
 import { count } from '../render/quantity.ts';
 
 /** `stopped` resolves at the first signal. At the second signal, the worker stops immediately. */
-export const awaitInterrupt = (context: Context, worker?: Worker): { stopped: Promise<void>; release: () => void } => {
+export const awaitInterrupt = (
+  context: Context,
+  worker?: Pick<Worker, 'stop'>,
+): { stopped: Promise<void>; release: () => void } => {
   const stopped = Promise.withResolvers<void>();
   let signals = 0;
   const release = context.onInterrupt(() => {
@@ -11,6 +15,31 @@ export const awaitInterrupt = (context: Context, worker?: Worker): { stopped: Pr
     else void worker?.stop();
   });
   return { stopped: stopped.promise, release };
+};
+
+/**
+ * The same for a worker process of `serve`. Only the server stops it immediately, because a terminal or a service
+ * manager sends signals to the server and to its workers.
+ */
+export const awaitParent = (
+  context: Context,
+  parent: NonNullable<Context['parent']>,
+  worker: Pick<Worker, 'stop'>,
+): { stopped: Promise<void>; release: () => void } => {
+  const stopped = Promise.withResolvers<void>();
+  const release = context.onInterrupt(() => stopped.resolve());
+  const leave = parent.onMessage(({ type }) => {
+    if (type === 'note') return;
+    stopped.resolve();
+    if (type === 'stop') void worker.stop();
+  });
+  return {
+    stopped: stopped.promise,
+    release: () => {
+      release();
+      leave();
+    },
+  };
 };
 
 /** Drains the worker: current steps finish, and other workers continue the runs. */

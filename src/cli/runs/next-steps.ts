@@ -48,6 +48,7 @@ export const nextSteps = (context: Context, session: Session, view: RunsView, re
       `it waits: ${printableLine(view.run?.why ?? 'its budget is used up')}`,
       ...typed(`${command('limit', session.id)} …`),
     ],
+    quota: [`it waits: ${printableLine(view.run?.why ?? 'a quota is used up')}`],
     human: [
       view.heldBy === undefined || view.heldBy === 'human'
         ? 'a person has it:'

@@ -100,6 +100,8 @@ export const foldView = (view: RunsView, event: SessionEvent): RunsView => {
     }
     case 'budget.set':
       return view.run?.waitingFor === 'budget' ? goesOn(view) : view;
+    case 'quota.changed':
+      return view.run?.waitingFor === 'quota' ? goesOn(view) : view;
     case 'question.asked':
       return { ...view, questions: [...view.questions, event.payload] };
     case 'question.answered':

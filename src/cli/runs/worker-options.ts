@@ -58,9 +58,15 @@ export const parseWorkerOptions = async (
   };
 };
 
-export const refuseWithoutWorker = (given: Values<typeof workerOptions>): void => {
+/** The same options as arguments of another command. */
+export const workerArguments = (given: Values<typeof workerOptions>): readonly string[] =>
+  Object.keys(workerOptions).flatMap((name) =>
+    [given[name as keyof typeof workerOptions] ?? []].flat().flatMap((value) => [`--${name}`, value]),
+  );
+
+export const refuseWithoutWorker = (given: Values<typeof workerOptions>, because: string): void => {
   const idle = Object.keys(workerOptions).filter((name) => given[name as keyof typeof workerOptions] !== undefined);
   if (idle.length === 0) return;
   const named = idle.map((name) => `--${name}`).join(', ');
-  throw wrongCall(`with --no-worker there is no worker for ${named} to apply to: leave out one or the other`);
+  throw wrongCall(`with ${because} there is no worker for ${named} to apply to: leave out one or the other`);
 };

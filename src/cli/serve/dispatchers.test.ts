@@ -6,7 +6,7 @@ import { Dispatchers } from './dispatchers.ts';
 
 test('[HOOK9] a workspace gets a dispatcher when its first webhook is added, and has none before', async () => {
   const receiver = await startReceiver();
-  const runtime = await openRuntime({ store: openMemoryStore(), webhooks: { allowPrivate: true } });
+  const runtime = await openRuntime({ store: openMemoryStore(), outbound: { allowPrivate: true } });
   onTestFinished(() => runtime.close());
   for (const id of ['quiet', 'hooked', 'hooked-later']) await runtime.workspaces.add(id);
   const scopeOf = (workspace: string) => runtime.as({ workspace, member: 'local', role: 'admin' });

@@ -11,7 +11,7 @@ import type { FirstKey } from './first-key.ts';
 export interface Served {
   readonly url: string;
   readonly takenPort: number | undefined;
-  readonly worksHere: boolean;
+  readonly workers: number;
   /** Set only at the first start. */
   readonly key: FirstKey | undefined;
 }
@@ -55,7 +55,7 @@ const tryNext = async (context: Context, url: string, { file }: Key): Promise<re
 export const greetingOf = async (
   context: Context,
   runtime: Runtime,
-  { url, takenPort, worksHere, key: first }: Served,
+  { url, takenPort, workers, key: first }: Served,
 ): Promise<readonly string[]> => {
   const config = await context.config();
   const taken = takenPort === undefined ? '' : `, since port ${takenPort} is in use`;
@@ -68,7 +68,8 @@ export const greetingOf = async (
     `serving ${context.storeName()} at ${url}${taken}`,
     scriptNote(config) ?? `agents: ${uses.join('; ')}`,
     ...modelProblems(agents),
-    ...(worksHere ? [] : [`no worker runs here: start one with \`${context.commandText('worker')}\``]),
+    ...(workers > 1 ? [`${workers} worker processes execute runs`] : []),
+    ...(workers > 0 ? [] : [`no worker runs here: start one with \`${context.commandText('worker')}\``]),
     key.line,
   ];
   return [

@@ -8,6 +8,8 @@ import type { CallsUnderWay } from './calls-under-way.ts';
 /** Requirements of a verb. */
 export interface Permission {
   readonly role: MemberRole;
+  /** Set for a verb that a caller of the reach `own` may not use, because it concerns the whole workspace. */
+  readonly reach?: 'workspace' | undefined;
   /**
    * The areas that a verb needs. A key that is limited to areas must include all of them. If there are none, any key
    * is sufficient.
@@ -37,6 +39,10 @@ export const refusalOf = (caller: Caller, verb: string, permission: Permission):
   if (!isAtLeast(caller.role, role)) {
     const message = `${verb} requires the role ${role}, and ${caller.member} acts as ${caller.role}: ask ${whom}`;
     return forbidden(verb, message, { needs: role, role: caller.role });
+  }
+  if (permission.reach === 'workspace' && caller.reach === 'own') {
+    const message = `${verb} requires the reach workspace, and ${caller.member} acts with the reach own: ask ${whom}`;
+    return forbidden(verb, message, { needs: role, reach: caller.reach });
   }
   const area = areas.find((each) => caller.areas?.includes(each) === false);
   if (!area || !caller.areas) return undefined;
@@ -88,7 +94,7 @@ export const guardWith = (
   calls: Pick<CallsUnderWay, 'count'>,
 ): GiveHandle => {
   const guarded =
-    (verb: string, permission: Permission, call: Call): Call =>
+    (verb: string, permission: Permission, call: Call, id: unknown): Call =>
     (...given) => {
       const args = isAudited(permission) ? given.map((arg) => ownOptions(arg)) : given;
       const refusal = refusalOf(caller, verb, permission);
@@ -96,7 +102,7 @@ export const guardWith = (
         if (refusal) throw refusal;
         return call(...args);
       };
-      if (isAudited(permission)) return audited(verb, targetOf(args), work);
+      if (isAudited(permission)) return audited(verb, targetOf(args) ?? targetOf([id]), work);
       if (!refusal) return call(...args);
       if (permission.isDirect) throw refusal;
       return work();
@@ -109,7 +115,7 @@ export const guardWith = (
         const verb = `${name}.${String(method)}`;
         const permission = table[name]?.[String(method)];
         if (!permission) throw new Error(`${verb} is not in the permission table`);
-        const call = guarded(verb, permission, value as Call);
+        const call = guarded(verb, permission, value as Call, Reflect.get(target, 'id'));
         return (...args: readonly unknown[]) => calls.count(call(...args));
       },
     });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openRuntime } from '../../runtime.ts';
+import { WorkspaceId } from '../../schema/ids.ts';
 import { newMemoryDatabase } from '../../testing/memory-database.ts';
 import { openMemoryStore } from '../../testing/memory-store.ts';
 
@@ -58,4 +59,25 @@ test('[AUD2] a secret that was passed instead of a name is redacted in the audit
   const { entries } = await runtime.audit.list();
   expect(entries.map(({ target }) => target)).toContain('[secret github]');
   expect(JSON.stringify(entries)).not.toContain(value.slice(0, 8));
+});
+
+test('[PDK3] a token rejected as expired stays expired after the clock goes back, and one that cannot be marked is rejected', async () => {
+  const store = openMemoryStore();
+  let now = Date.now();
+  const runtime = await openRuntime({ store, clock: { now: () => now } });
+  const parent = await runtime.keys.create();
+  const request = { member: 'local', parent: parent.key.id };
+  const [marked, unmarked] = [await runtime.keys.createToken(request), await runtime.keys.createToken(request)];
+  const began = now;
+  now = marked.key.expiresAt!;
+  expect(await runtime.authenticate(marked.token)).toBeUndefined();
+  const write = vi.spyOn(store, 'writeRecords').mockRejectedValue(new Error('the disk is full'));
+  expect(await runtime.authenticate(unmarked.token)).toBeUndefined();
+  write.mockRestore();
+  now = began;
+  expect(await runtime.authenticate(marked.token)).toBeUndefined();
+  expect(await runtime.authenticate(unmarked.token), 'the process knows a later time').toBeUndefined();
+  expect(await runtime.authenticate(parent.token)).toBeDefined();
+  const due = await store.records(WorkspaceId.parse('local'), 'token', { dueBy: marked.key.expiresAt!, limit: 10 });
+  expect(due, 'a marked token is still removed').toHaveLength(2);
 });

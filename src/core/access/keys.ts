@@ -6,11 +6,16 @@ import { KeyInfo } from '../../schema/key-info.ts';
 import { type Member, MemberRole } from '../../schema/member.ts';
 import { isAtLeast, lowerRole } from '../../schema/member-roles.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import { lowerReach } from '../../schema/reaches.ts';
+import { Reach } from '../../schema/sharing.ts';
 import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
 import type { CallerAccess, RecordAccess } from '../engine/scope.ts';
+import type { StoredRecord } from '../ports/records.ts';
+import { hasExpired } from './expiry.ts';
 import { findMember, mustFindMember } from './members.ts';
 import { infoOf, newSecret, StoredKey, tokenOf } from './stored-key.ts';
+import { createToken, type TokenRequest } from './tokens.ts';
 
 const KeyRequest = z.strictObject({
   /** The member that the key belongs to, by default the caller. */
@@ -18,6 +23,8 @@ const KeyRequest = z.strictObject({
   name: KeyInfo.shape.name,
   /** The role of the key. By default the lower of the member's and the caller's role. */
   role: MemberRole.optional(),
+  /** The reach of the key. By default the lower of the member's and the caller's reach. */
+  reach: Reach.optional(),
   areas: z.array(Area).min(1).optional(),
   expiresAt: KeyInfo.shape.expiresAt,
 });
@@ -33,6 +40,10 @@ export interface NewKey {
 export interface Keys {
   /** Creates an API key. Only this result contains the key's token. */
   create(request?: KeyRequest): Promise<NewKey>;
+  /**
+   * Creates a short-lived token for one member, for a browser. It can do no more than its parent key, and ends with it.
+   */
+  createToken(request: TokenRequest): Promise<NewKey>;
   /** All keys, oldest first, including revoked and expired ones. */
   list(): Promise<readonly KeyInfo[]>;
   /** Creates a new token under the same id. The old token stops working immediately. */
@@ -49,14 +60,15 @@ const keyNotFound = (id: KeyId, what: string): PerdureError =>
 /** Rejects a key with more permissions than the caller has. */
 const refuseWider = (
   { caller }: RecordAccess & CallerAccess,
-  { role, areas }: Pick<KeyInfo, 'role' | 'areas'>,
+  { role, areas, reach = 'workspace' }: Pick<KeyInfo, 'role' | 'areas' | 'reach'>,
 ): void => {
   const mine = caller.areas;
   const isWithin = !mine || areas?.every((area) => mine.includes(area));
-  if (isAtLeast(caller.role, role) && isWithin) return;
-  const own = `${caller.role}${mine ? `, limited to ${mine.join(', ')}` : ''}`;
+  const isReached = lowerReach(caller.reach, reach) === reach;
+  if (isAtLeast(caller.role, role) && isWithin && isReached) return;
+  const own = `${caller.role}${caller.reach === 'own' ? ', reach own' : ''}${mine ? `, limited to ${mine.join(', ')}` : ''}`;
   throw new PerdureError('FORBIDDEN', `the key would be able to do more than your own (${own}): ask for less`, {
-    details: { role: caller.role, areas: mine },
+    details: { role: caller.role, areas: mine, reach: caller.reach },
   });
 };
 
@@ -64,7 +76,11 @@ const refuseWider = (
  * Rejects a key role above the member's role. Such a role has no effect now, but would take effect if the member's
  * role were raised.
  */
-const refuseAboveMember = ({ id, role: most }: Member, role: MemberRole): void => {
+const refuseAboveMember = ({ id, role: most, reach: farthest }: Member, role: MemberRole, reach: Reach): void => {
+  if (farthest === 'own' && reach === 'workspace') {
+    const message = `a key for ${id} cannot have the reach workspace, because ${id} has the reach own: request own, or raise the reach of ${id} first`;
+    throw new PerdureError('INVALID_INPUT', message, { details: { member: id, reach: farthest } });
+  }
   if (isAtLeast(most, role)) return;
   const message = `a key for ${id} cannot have the role ${role}, because ${id} has the role ${most}: request ${most} or lower, or raise the role of ${id} first`;
   throw new PerdureError('INVALID_INPUT', message, { details: { member: id, role: most } });
@@ -83,14 +99,12 @@ const refuseLonger = (own: KeyInfo | undefined, { expiresAt = Number.POSITIVE_IN
   );
 };
 
-export const isExpired = ({ expiresAt }: KeyInfo, now: number): boolean => expiresAt !== undefined && expiresAt <= now;
-
 export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
   const { records, workspace, clock, caller } = scope;
   const mustFind = async (id: KeyId) => {
     const found = await records.record(workspace, 'key', id);
     if (!found) throw keyNotFound(id, 'is not a key of this workspace');
-    return { key: StoredKey.parse(found.body), version: found.version };
+    return { key: StoredKey.parse(found.body), found };
   };
   const ownKey = async (): Promise<StoredKey | undefined> => caller.key && (await mustFind(caller.key)).key;
   /**
@@ -99,16 +113,19 @@ export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
    */
   const holderOf = async (id: MemberId, addedAt: number) => {
     if (id !== caller.member || caller.key) return mustFindMember(records, workspace, id);
-    const { role } = caller;
+    const { role, reach } = caller;
     const { profile } = scope.requester;
-    return (await findMember(records, workspace, id)) ?? { member: { id, role, profile, addedAt }, version: 0 };
+    return (await findMember(records, workspace, id)) ?? { member: { id, role, reach, profile, addedAt }, version: 0 };
   };
-  const change = async <T extends StoredKey>(input: string, next: (key: StoredKey) => T): Promise<T> => {
+  const change = async <T extends StoredKey>(
+    input: string,
+    next: (key: StoredKey, found: StoredRecord) => T | Promise<T>,
+  ): Promise<T> => {
     const id = parseInput('the key', KeyId, input);
     return changeRecords(scope, async () => {
-      const { key, version } = await mustFind(id);
-      const result = next(key);
-      return { writes: [writeOf('key', result, version)], result };
+      const { key, found } = await mustFind(id);
+      const result = await next(key, found);
+      return { writes: [writeOf('key', result, found.version)], result };
     });
   };
   return {
@@ -124,8 +141,9 @@ export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
       const key = await changeRecords(scope, async () => {
         const { member, version } = await holderOf(request.member ?? caller.member, now);
         const role = request.role ?? lowerRole(member.role, caller.role);
-        const made: StoredKey = { ...request, id, member: member.id, role, createdAt: now, secretHash };
-        refuseAboveMember(member, role);
+        const reach = request.reach ?? lowerReach(member.reach ?? 'workspace', caller.reach);
+        const made: StoredKey = { ...request, id, member: member.id, role, reach, createdAt: now, secretHash };
+        refuseAboveMember(member, role, reach);
         refuseWider(scope, made);
         refuseLonger(await ownKey(), made);
         // Also writes the member, so that a member who is removed meanwhile gets no key.
@@ -133,13 +151,14 @@ export const keysOf = (scope: RecordAccess & CallerAccess): Keys => {
       });
       return { key: infoOf(key), token: tokenOf(workspace, id, secret) };
     },
+    createToken: (request) => createToken(scope, request),
     list: async () => (await allRecords(records, workspace, 'key')).map(({ body }) => infoOf(StoredKey.parse(body))),
     rotate: async (input) => {
       const { secret, secretHash } = newSecret();
       const own = await ownKey();
-      const key = await change(input, (known) => {
+      const key = await change(input, async (known, found) => {
         if (known.revokedAt !== undefined) throw keyNotFound(known.id, 'was revoked, create another');
-        if (isExpired(known, clock.now())) throw keyNotFound(known.id, 'has expired, create another');
+        if (await hasExpired(scope, found, known)) throw keyNotFound(known.id, 'has expired, create another');
         refuseWider(scope, known);
         refuseLonger(own, known);
         return { ...known, secretHash };

@@ -3,14 +3,24 @@ import { PerdureError } from '../../schema/error.ts';
 import { MemberId, type WorkspaceId } from '../../schema/ids.ts';
 import { Member, MemberRole, Profile } from '../../schema/member.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import { Reach } from '../../schema/sharing.ts';
 import { allRecords, changeRecords, writeOf } from '../engine/change-records.ts';
 import { refuseSecrets } from '../engine/refuse-secrets.ts';
 import type { Caller, CallerAccess, RecordAccess } from '../engine/scope.ts';
 import type { Records, RecordWrite } from '../ports/records.ts';
 import { StoredKey } from './stored-key.ts';
 
-const NewMember = z.strictObject({ id: MemberId, role: MemberRole.default('member'), profile: Profile.optional() });
-const MemberChange = z.strictObject({ role: MemberRole.optional(), profile: Profile.optional() });
+const NewMember = z.strictObject({
+  id: MemberId,
+  role: MemberRole.default('member'),
+  reach: Reach.optional(),
+  profile: Profile.optional(),
+});
+const MemberChange = z.strictObject({
+  role: MemberRole.optional(),
+  reach: Reach.optional(),
+  profile: Profile.optional(),
+});
 
 export type NewMember = Omit<z.input<typeof NewMember>, 'id'> & { readonly id: string };
 export type MemberChange = z.input<typeof MemberChange>;
@@ -22,7 +32,7 @@ export interface Members {
   list(): Promise<readonly Member[]>;
   /** Adds a user to the workspace, with a role. */
   add(member: NewMember): Promise<Member>;
-  /** Changes the role or the profile. The role of the only admin cannot be lowered. */
+  /** Changes the role, the reach or the profile. Neither role nor reach of the only admin can be lowered. */
   change(id: string, change: MemberChange): Promise<Member>;
   /** Removes a member and revokes all their keys. A later member with the same id does not get these keys back. */
   remove(id: string): Promise<void>;
@@ -42,16 +52,23 @@ export const mustFindMember = async (records: Records, workspace: WorkspaceId, i
   });
 };
 
+/** Whether the member can administer the workspace: an admin of the reach `own` cannot. */
+const isFullAdmin = ({ role, reach }: Member): boolean => role === 'admin' && reach !== 'own';
+
 const textsOf = ({ name, about }: Profile = {}) => [name, about];
 
 /**
  * Returns a write of another admin's unchanged record, so that two concurrent changes cannot remove the last admins.
  */
-const anotherAdmin = async (records: Records, workspace: WorkspaceId, { id, role }: Member): Promise<RecordWrite[]> => {
-  if (role !== 'admin') return [];
+const anotherAdmin = async (
+  records: Records,
+  workspace: WorkspaceId,
+  { id, role, reach }: Member,
+): Promise<RecordWrite[]> => {
+  if (role !== 'admin' || reach === 'own') return [];
   for (const { body, version } of await allRecords(records, workspace, 'member')) {
     const member = Member.parse(body);
-    if (member.role === 'admin' && member.id !== id) return [writeOf('member', member, version)];
+    if (isFullAdmin(member) && member.id !== id) return [writeOf('member', member, version)];
   }
   throw new PerdureError('LAST_ADMIN', `${id} is the only admin of ${workspace}: make another member admin first`, {
     details: { workspace, member: id },
@@ -86,12 +103,17 @@ export const membersOf = ({
   },
   change: async (input, given) => {
     const id = parseInput('the member', MemberId, input);
-    const { role, profile } = parseInput('the change', MemberChange, given);
+    const { role, reach, profile } = parseInput('the change', MemberChange, given);
     await refuseSecrets(secrets, 'the profile', ...textsOf(profile));
     return changeRecords({ records, workspace, clock, random }, async () => {
       const { member, version } = await mustFindMember(records, workspace, id);
-      const changed = { ...member, role: role ?? member.role, profile: profile ?? member.profile };
-      const stays = changed.role === 'admin' ? [] : await anotherAdmin(records, workspace, member);
+      const changed: Member = {
+        ...member,
+        role: role ?? member.role,
+        ...(reach && { reach }),
+        profile: profile ?? member.profile,
+      };
+      const stays = isFullAdmin(changed) ? [] : await anotherAdmin(records, workspace, member);
       return { writes: [writeOf('member', changed, version), ...stays], result: changed };
     });
   },

@@ -7,7 +7,12 @@ import { KeyInfo } from '../../schema/key-info.ts';
 export const StoredKey = KeyInfo.extend({ secretHash: z.string() });
 export type StoredKey = z.infer<typeof StoredKey>;
 
-export const infoOf = ({ secretHash, ...info }: StoredKey): KeyInfo => info;
+/** A token in its stored form, with the hash of its parent key's secret, so that rotating the parent ends it. */
+export const StoredToken = StoredKey.required({ parent: true, expiresAt: true }).extend({ parentHash: z.string() });
+export type StoredToken = z.infer<typeof StoredToken>;
+
+export const infoOf = ({ secretHash: _, parentHash: __, ...info }: StoredKey & { parentHash?: string }): KeyInfo =>
+  info;
 
 const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import type { Quota, QuotaLimits } from '../../schema/quota.ts';
 import { WorkspaceView } from '../../schema/views/registry.ts';
 import { allRecords, writeOf } from '../engine/change-records.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -16,8 +17,20 @@ export interface Workspaces {
   list(): Promise<readonly Workspace[]>;
   /** A workspace by its id. Fails with WORKSPACE_NOT_FOUND if it does not exist. */
   get(id: string): Promise<Workspace>;
+  /**
+   * Sets the quota of a workspace as a whole, or removes it. Only the program itself can, so that no admin of a
+   * workspace raises what its operator allows.
+   */
+  setQuota(id: string, limits: QuotaLimits | undefined): Promise<Quota | undefined>;
+  /** How many streams a server may open for the workspace, and for one of its members. */
+  streamLimits(id: string, member: string): Promise<StreamLimits>;
   /** The ids of workspaces that have, or once had, webhooks, sorted. */
   withWebhooks(): Promise<readonly WorkspaceId[]>;
+}
+
+export interface StreamLimits {
+  readonly workspace?: number | undefined;
+  readonly member?: number | undefined;
 }
 
 const local: Workspace = { id: WorkspaceId.parse('local'), addedAt: 0 };
@@ -27,7 +40,7 @@ export const markHooked = async (records: Records, workspace: WorkspaceId): Prom
   await records.writeRecords(registryWorkspace, [writeOf('hooked', { id: workspace }, 0)]);
 };
 
-export const workspacesOf = (records: Records, clock: Clock): Workspaces => {
+export const workspacesOf = (records: Records, clock: Clock): Omit<Workspaces, 'setQuota' | 'streamLimits'> => {
   const find = async (id: WorkspaceId): Promise<Workspace> => {
     if (id === local.id) return local;
     const found = await records.record(registryWorkspace, 'workspace', id);

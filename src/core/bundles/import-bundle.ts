@@ -1,6 +1,6 @@
 import { PerdureError } from '../../schema/error.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import type { FilesAccess, FollowAccess } from '../engine/scope.ts';
+import type { CallerAccess, FilesAccess, FollowAccess } from '../engine/scope.ts';
 import { Uploads } from '../files/disk/uploads.ts';
 import type { Imported, SessionCopy } from '../ports/store.ts';
 import { CopiedStates } from './copied-states.ts';
@@ -81,7 +81,7 @@ export const checkBundle = async (
  * stores the blobs, which are invisible until an event names them. Then writes all events in one transaction.
  */
 export const importBundle = async (
-  scope: FollowAccess & FilesAccess,
+  scope: FollowAccess & FilesAccess & Pick<CallerAccess, 'caller'>,
   bundle: AsyncIterable<Uint8Array>,
   options: ImportOptions = {},
 ): Promise<Imported> => {
@@ -91,7 +91,7 @@ export const importBundle = async (
   const items = readBundle(kept.read(), { ...ending, givesBlobs: true });
   try {
     const first = await putBlobs(scope, items);
-    return await scope.store.importCopies(scope.workspace, copiesFrom(first, items));
+    return await scope.store.importCopies(scope.workspace, copiesFrom(first, items), scope.caller.member);
   } finally {
     await items.return().finally(() => kept.close());
   }

@@ -4,13 +4,13 @@ import { PerdureError } from '../../schema/error.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { reachOf, readBlobEvents } from '../engine/blob-events.ts';
 import { readForward } from '../engine/read-log.ts';
-import { type FilesAccess, keyOf, type LogAccess, type WriteAccess } from '../engine/scope.ts';
+import { type FilesAccess, keyOf, type LogAccess, type SightAccess, type WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
 import { damageOf } from '../maintenance/describe-damage.ts';
 import { pointBefore } from '../maintenance/point-before.ts';
 import type { BlobHash } from '../ports/blobs.ts';
-import type { Head, StoredEvent } from '../ports/store.ts';
+import type { Head, Store, StoredEvent } from '../ports/store.ts';
 import { genesisHash, linkProblem } from '../session/events/chain.ts';
 import { ownAncestor } from '../session/events/session-damaged.ts';
 import { type BundleHeader, type BundleLine, bundleVersion, endLine, maxBlobBytes } from './bundle-format.ts';
@@ -26,6 +26,7 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 interface Wanted {
   readonly head: Head;
   readonly seq: number;
+  readonly store: Store;
 }
 
 /** A session to export, up to a seq. */
@@ -34,18 +35,29 @@ interface Target {
   readonly upTo: number;
 }
 
-/** The sessions and all their ancestors, parents first, each up to the last event that any of them needs. */
-const withAncestors = async (scope: LogAccess, targets: readonly Target[]): Promise<readonly Wanted[]> => {
+type LineageAccess = LogAccess & Pick<SightAccess, 'whole'>;
+
+/**
+ * The sessions and all their ancestors, parents first, each up to the last event that any of them needs. The lineage of
+ * a fork contains these events, so the caller need not see the ancestors. The sessions that were asked for are read as
+ * the caller sees them, at every page.
+ */
+const withAncestors = async (
+  scope: LineageAccess,
+  asked: readonly SessionId[],
+  targets: readonly Target[],
+): Promise<readonly Wanted[]> => {
   const wanted = new Map<SessionId, Wanted>();
   for (const { session: id, upTo } of targets) {
     let seq = upTo;
     const line: Wanted[] = [];
     for (let next: SessionId | undefined = id; next; ) {
       if (line.some(({ head }) => head.session === next)) throw ownAncestor(id);
-      const head: Head | undefined = await scope.store.head(keyOf(scope, next));
+      const { store }: { readonly store: Store } = asked.includes(next) ? scope : scope.whole;
+      const head: Head | undefined = await store.head(keyOf(scope, next));
       if (!head) throw sessionNotFound(keyOf(scope, next));
       const known = wanted.get(next);
-      line.unshift({ head, seq: Math.max(known?.seq ?? 0, Math.min(seq, head.seq)) });
+      line.unshift({ head, store, seq: Math.max(known?.seq ?? 0, Math.min(seq, head.seq)) });
       seq = Math.min(seq, head.parent?.seq ?? 0);
       next = head.parent?.session;
     }
@@ -88,18 +100,21 @@ const damaged = (session: SessionId, seq: number, reason: string): PerdureError 
     },
   );
 
-async function* sessionLines(scope: LogAccess, { head, seq: upTo }: Wanted): AsyncGenerator<BundleLine, void, void> {
+async function* sessionLines(
+  scope: LogAccess,
+  { head, store, seq: upTo }: Wanted,
+): AsyncGenerator<BundleLine, void, void> {
   const key = keyOf(scope, head.session);
   const forkedAt = head.parent?.seq ?? 0;
-  const [point] = forkedAt > 0 ? await scope.store.read(key, { after: forkedAt - 1, upTo: forkedAt, limit: 1 }) : [];
+  const [point] = forkedAt > 0 ? await store.read(key, { after: forkedAt - 1, upTo: forkedAt, limit: 1 }) : [];
   let previous: { seq: number; hash: Uint8Array } = point ?? { seq: 0, hash: genesisHash };
-  for await (const event of readForward(scope.store, key, { after: previous.seq, upTo })) {
+  for await (const event of readForward(store, key, { after: previous.seq, upTo })) {
     const problem = linkProblem(previous, event);
     if (problem) throw damaged(head.session, event.seq, problem);
     yield eventLine(event);
     previous = event;
   }
-  for (const used of await scope.store.keys(key)) {
+  for (const used of await store.keys(key)) {
     if (used.seq + used.count - 1 <= upTo) yield { key: { session: head.session, ...used } };
   }
 }
@@ -126,8 +141,8 @@ async function* namedLines(
   wanted: readonly Wanted[],
 ): AsyncGenerator<BundleLine, void, void> {
   const reach = new Reach(scope.blobs);
-  for (const { head, seq: upTo } of wanted) {
-    for await (const { event, named } of readBlobEvents(scope.store, scope.workspace, head.session, upTo)) {
+  for (const { head, store, seq: upTo } of wanted) {
+    for await (const { event, named } of readBlobEvents(store, scope.workspace, head.session, upTo)) {
       try {
         for await (const { kind, hash, bytes } of readAhead(scope.blobs, reachOf(reach, named))) {
           yield* blobLines(kind, hash, bytes);
@@ -140,12 +155,13 @@ async function* namedLines(
   }
 }
 
-type ExportAccess = WriteAccess & FilesAccess;
+type ExportAccess = WriteAccess & FilesAccess & LineageAccess;
 
 /** Refuses sessions whose rows lead nowhere, before their logs are checked. */
-const refuseLoops = (scope: LogAccess, ids: readonly SessionId[]): Promise<unknown> =>
+const refuseLoops = (scope: LineageAccess, ids: readonly SessionId[]): Promise<unknown> =>
   withAncestors(
     scope,
+    ids,
     ids.map((session) => ({ session, upTo: Number.POSITIVE_INFINITY })),
   );
 
@@ -180,10 +196,10 @@ const forkEntry = ({ session, parent, events }: BundledFork): BundleHeader['sess
 
 async function* bundleLines(scope: ExportAccess, ids: readonly SessionId[]): AsyncGenerator<string, void, void> {
   const { targets, forks } = await targetsOf(scope, ids);
-  const wanted = await withAncestors(scope, targets);
+  const wanted = await withAncestors(scope, ids, targets);
   const sessions = await Promise.all(
-    wanted.map(async ({ head, seq }): Promise<BundleHeader['sessions'][number]> => {
-      const [last] = await scope.store.read(keyOf(scope, head.session), { after: seq - 1, upTo: seq, limit: 1 });
+    wanted.map(async ({ head, store, seq }): Promise<BundleHeader['sessions'][number]> => {
+      const [last] = await store.read(keyOf(scope, head.session), { after: seq - 1, upTo: seq, limit: 1 });
       if (!last) throw damaged(head.session, seq, 'it is missing');
       return { session: head.session, ...(head.parent && { parent: head.parent }), seq, hash: hex(last.hash) };
     }),

@@ -61,7 +61,7 @@ test('[CTX7] a summary is accepted when turns after its range were rewound or ad
   await session.rewind({ to: { turn: 3 } });
   await addTurns(session, 5, 5);
   summary.resolve('turns 1 to 3');
-  expect(await compaction).toMatchObject({ evicted: ['turns:1-3'] });
+  expect(await compaction).toMatchObject({ evicted: [{ key: 'turns:1-3', name: 'turns 1 to 3' }] });
   expect(await session.context()).toMatchObject({ messages: { length: 2 } });
 });
 
@@ -69,10 +69,11 @@ test('[CTX12] messages before the first turn can be recalled by their key', asyn
   const session = await open();
   await session.append({ role: 'system', content: 'set up' });
   await addTurns(session, 1, 3);
-  expect(await session.compact({ keepTurns: 3 })).toMatchObject({ evicted: ['turn:0'] });
+  expect(await session.compact({ keepTurns: 3 })).toMatchObject({ evicted: [{ key: 'turn:0' }] });
   expect(textsOf(await session.recall('turn:0'))).toEqual([expect.stringContaining('set up')]);
-  expect(await session.compact({ keepTurns: 1 })).toMatchObject({ evicted: ['turns:0-2'] });
+  expect(await session.compact({ keepTurns: 1 })).toMatchObject({ evicted: [{ key: 'turns:0-2' }] });
   expect(textsOf(await session.recall('turns:0-2'))).toHaveLength(5);
+  expect(textsOf(await session.recall('turns 0 to 2'))).toHaveLength(5);
   await expect(session.recall('turn:-1')).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
 });
 
@@ -99,30 +100,33 @@ test('[CTX13] a further compaction keeps the keys of earlier calls, and states h
   const addCalls = async (turn: number, count: number, calls = callsOf(turn, count)) => {
     await session.append([
       { role: 'user', content: `ask ${turn}` },
-      { role: 'assistant', content: calls.map((call) => ({ type: 'tool-call', ...call, input: {} })) },
+      {
+        role: 'assistant',
+        content: calls.map((call) => ({ type: 'tool-call', ...call, input: { path: call.callId } })),
+      },
       { role: 'tool', content: calls.map((call) => ({ type: 'tool-result', ...call, outcome: 'ok', output: 1 })) },
     ]);
   };
   for (let turn = 1; turn <= 2; turn++) await addCalls(turn, 1);
   await session.compact({ keepTurns: 1 });
   await addCalls(3, 1);
-  expect(await session.compact({ keepTurns: 1 })).toMatchObject({
-    evicted: ['turns:1-2', 'call:c1-0', 'call:c2-0'],
-  });
+  const { evicted: first } = (await session.compact({ keepTurns: 1 }))!;
+  expect(first.map(({ key }) => key)).toEqual(['turns:1-2', 'file:c1-0@turn:1', 'file:c2-0@turn:2']);
   for (let turn = 4; turn <= 6; turn++) await addCalls(turn, 150);
   const compacted = async (calls: number) => {
     const { evicted } = (await session.compact({ keepTurns: 1 }))!;
     const { system } = await session.context();
-    const listed = evicted.slice(1).filter((key) => system.includes(`${key},`) || system.includes(`${key} `));
+    const listed = evicted.slice(1).filter(({ name }) => system.includes(`- ${name}\n`));
     expect(system).toContain(`(and ${calls - listed.length} more calls, in these turns)`);
-    expect(new Set(evicted).size).toBe(evicted.length);
-    return evicted;
+    const keys = evicted.map(({ key }) => key);
+    expect(new Set(keys).size).toBe(keys.length);
+    return keys;
   };
-  expect((await compacted(303)).at(-1)).toBe('call:c5-149');
-  await addCalls(7, 1, callsOf(6, 150).slice(-1));
-  expect((await compacted(453)).at(-1)).toBe('call:c6-149');
+  expect((await compacted(303)).at(-1)).toBe('file:c5-149@turn:5');
+  await addCalls(7, 1);
+  expect((await compacted(453)).at(-1)).toBe('file:c6-149@turn:6');
   await addCalls(8, 1);
-  expect((await compacted(453))[0]).toBe('turns:1-7');
+  expect((await compacted(454))[0]).toBe('turns:1-7');
 });
 
 test('[CTX5] without a summarizer a turn is summarized in one line: the question, the tools used, the last answer', async () => {
@@ -143,7 +147,8 @@ test('[CTX5] without a summarizer a turn is summarized in one line: the question
   await addTurns(session, 2, 5);
   const first = 'Turn 1: asked "mend the test" used read ×2, edit answered "mended"';
   const kept = await session.compact();
-  expect(kept).toMatchObject({ summary: first, evicted: ['turn:1', 'call:a', 'call:b', 'call:c'] });
+  const keys = ['turn:1', 'read@turn:1', 'edit@turn:1'];
+  expect(kept).toMatchObject({ summary: first, evicted: keys.map((key) => ({ key })), extracted: [], dropped: [] });
   await addTurns(session, 6, 6);
   const second = 'Turn 2: asked "ask 2" answered "answer 2"';
   const { summary, from, to } = (await session.compact())!;
@@ -231,7 +236,7 @@ test('[CTX5] a fact and a part of the state can be recalled by name, and an unkn
     await expect(session.recall(key), key).rejects.toMatchObject({ code: 'POINT_NOT_FOUND' });
   }
   const parts =
-    'try one of turn:3, turns:1-4, call:ID, output:SEQ, fact:KEY, summary, happened, toolsUsed, filesModified';
+    'try one of turn:3, turns:1-4, file:PATH@turn:3, TOOL:INPUT@turn:3, call:ID, output:SEQ, fact:KEY, summary, happened, toolsUsed';
   for (const [key, advice] of [
     ['foo', parts],
     ['constructor', parts],

@@ -45,7 +45,7 @@ describe('the budget of a context', () => {
       await session.append({ role: 'user', content: `ask ${turn}` });
       await session.append({
         role: 'assistant',
-        content: calls.map((callId) => ({ type: 'tool-call', callId, ...common, input: {} })),
+        content: calls.map((callId) => ({ type: 'tool-call', callId, ...common, input: { path: callId } })),
       });
       await session.append({
         role: 'tool',
@@ -84,7 +84,8 @@ test('[CTX2] a result larger than the budget is cut in its own turn and in the n
   const { messages, tokens } = await session.context();
   expect(tokens).toBeLessThan(100_000);
   expect(messages).toHaveLength(9);
-  expect(JSON.stringify(messages[6])).toContain('recall call:c1');
+  expect(JSON.stringify(messages[6])).toContain('recall \\"cat in turn 3\\" for all of it');
+  expect(JSON.stringify(await session.recall('cat in turn 3'))).toContain(output);
   expect(JSON.stringify(await session.recall('call:c1'))).toContain(output);
 });
 

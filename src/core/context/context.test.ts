@@ -134,7 +134,7 @@ test('[LOG9] changing a returned message does not affect the next read', async (
   const session = await runtime.sessions.open();
   await session.append({ role: 'user', content: 'hello' });
   for (const messages of [
-    (await session.transcript()).map(({ message }) => message),
+    (await session.transcript()).entries.map(({ message }) => message),
     (await session.context()).messages,
   ]) {
     expect(messages).toMatchObject([{ content: [{ text: 'hello' }] }]);
@@ -185,7 +185,7 @@ describe('contexts of random sessions', () => {
           }
         }
         const { system } = await loop.session.context();
-        const [start] = (await loop.session.transcript({ lastTurns: 1 })).filter(
+        const [start] = (await loop.session.transcript({ lastTurns: 1 })).entries.filter(
           ({ message }) => message.role === 'user',
         );
         const before = await loop.session.state(start && start.seq > 1 ? { at: { seq: start.seq - 1 } } : {});

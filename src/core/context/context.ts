@@ -7,13 +7,16 @@ import { NewestEvents } from '../engine/read-log.ts';
 import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { assembleContext, type Context, defaultContextTokens } from '../session/context/context.ts';
+import { assembleContext, type Context, defaultContextTokens, type SystemSource } from '../session/context/context.ts';
 import { type ContextEntry, estimateTokens } from '../session/context/context-units.ts';
+import { turnsOfKey } from '../session/context/recall-key.ts';
 import { systemText } from '../session/context/system-text.ts';
 import { joinTracked, shownMessages, type TrackedCall } from '../session/context/tracked-calls.ts';
 import { boundAgent } from '../session/decide-commit.ts';
 import type { SessionFold } from '../session/fold.ts';
+import type { Redactor } from '../session/redaction/redact.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
+import { waitingOf } from '../session/waiting.ts';
 import { historyOf } from './transcript.ts';
 
 export interface ContextOptions {
@@ -40,16 +43,28 @@ const atTurnStart = async (scope: LogAccess, key: SessionKey, fold: SessionFold)
   return start?.turn === fold.turn && start.seq > 1 ? scope.folds.at(key, start.seq - 1) : fold;
 };
 
+/** The fold without the input that the turn answers, which was still waiting when the turn began. */
+const withoutOwnInput = (began: SessionFold, entries: readonly ContextEntry[], turn: number): SessionFold => {
+  const opening = entries.find((entry) => entry.turn === turn)?.message.id;
+  return { ...began, queue: began.queue.filter(({ message }) => message.id !== opening) };
+};
+
 /** The parts of a context: the candidate messages, and the system text before them. */
-export interface ContextParts {
+export interface ContextParts extends SystemSource {
   readonly entries: readonly ContextEntry[];
-  systemWithin(spare: number): string;
 }
+
+/** The first turn that the newest summary does not cover. */
+const firstUncovered = ({ compaction }: SessionFold): number => {
+  const covered = compaction && turnsOfKey(compaction.evicted[0] ?? '');
+  return covered ? covered.to + 1 : 0;
+};
 
 interface PartsOptions {
   readonly fold: SessionFold;
   readonly maxTokens: number;
   readonly instructions: string | undefined;
+  readonly redactor: Redactor;
   /** The newest events up to the fold, if they have already been read. */
   readonly newest?: NewestEvents | undefined;
 }
@@ -61,19 +76,22 @@ interface PartsOptions {
 export const readContextParts = async (
   scope: LogAccess,
   key: SessionKey,
-  { fold, maxTokens, instructions, newest }: PartsOptions,
+  { fold, maxTokens, instructions, redactor, newest }: PartsOptions,
 ): Promise<ContextParts> => {
   const began = await atTurnStart(scope, key, fold);
   // A rewind or fork within the turn begins a new context anyway, so what it left behind is named at once.
   const happened = (fold.happened?.since ?? 0) > began.seq ? fold.happened : began.happened;
-  const parts = { instructions, began, compaction: fold.compaction, happened, lost: fold.lost };
   const entries: ContextEntry[] = [];
   const calls: TrackedCall[] = [];
   let earlier = 0;
   let oldest = fold.turn;
+  let isCut = false;
   for await (const item of historyOf(scope, key, fold, newest)) {
     if (item.seq <= (fold.compaction?.to ?? 0)) break;
-    if (earlier > maxTokens && item.turn !== oldest) break;
+    if (earlier > maxTokens && item.turn !== oldest) {
+      isCut = true;
+      break;
+    }
     oldest = item.turn;
     const isCall = 'callId' in item;
     if (isCall) calls.push(item);
@@ -83,7 +101,13 @@ export const readContextParts = async (
     for (const message of messages) earlier += Math.min(estimateTokens(message), maxTokens / 8);
   }
   const joined = joinTracked(entries.reverse(), calls.reverse());
-  return { entries: joined, systemWithin: (spare) => systemText(parts, spare) };
+  const waiting = waitingOf(withoutOwnInput(began, entries, fold.turn), (text) => redactor.text(text));
+  const parts = { instructions, began, waiting, compaction: fold.compaction, happened, lost: fold.lost };
+  return {
+    entries: joined,
+    systemWithin: (spare, leaves) => systemText(parts, spare, leaves),
+    ...(isCut && { oldest: firstUncovered(fold) }),
+  };
 };
 
 /**
@@ -107,6 +131,6 @@ export const readContext = async (
   ]);
   if (!at && (await settle?.(fold))) return readContext(scope, key, options);
   const instructions = given ?? boundAgent(fold, scope.agents)?.instructions;
-  const { entries, systemWithin } = await readContextParts(scope, key, { fold, maxTokens, instructions, newest });
-  return redactContext(assembleContext(entries, maxTokens, systemWithin), redactor);
+  const parts = await readContextParts(scope, key, { fold, maxTokens, instructions, redactor, newest });
+  return redactContext(assembleContext(parts.entries, maxTokens, parts), redactor);
 };

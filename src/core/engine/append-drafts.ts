@@ -59,7 +59,7 @@ export const appendDrafts = async (
   asked: readonly EventDraft[],
   request: Pick<
     AppendRequest,
-    'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'whileDamaged' | 'raisesEpoch' | 'key'
+    'writer' | 'creates' | 'onHead' | 'onHash' | 'whileStatus' | 'whileHeldBy' | 'whileDamaged' | 'raisesEpoch' | 'key'
   >,
 ): Promise<Written> => {
   const redactor = await scope.secrets.redactor();

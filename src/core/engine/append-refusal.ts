@@ -1,6 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Appended, AppendOutcome, SessionKey } from '../ports/store.ts';
 import { type Command, illegalTransition } from '../session/lifecycle.ts';
+import { quotaError } from '../session/quota-refusal.ts';
 import { tooManyConflicts } from './conflict-retry.ts';
 import { sessionNotFound } from './session-folds.ts';
 
@@ -42,10 +43,13 @@ export const appendRefusal = (
         `another writer has taken over ${key.session}: stop writing to it, or track the session again`,
         { details: { ...key, epoch: outcome.epoch } },
       );
+    case 'quota':
+      return quotaError(key.workspace, outcome.refusal);
     case 'damaged':
       return sessionQuarantined(key, outcome.seq);
     case 'status':
       return command ? illegalTransition(outcome.status, command) : tooManyConflicts(key);
+    case 'held':
     case 'conflict':
     case 'duplicate':
       return tooManyConflicts(key);

@@ -7,7 +7,8 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { changedSince, clockSkewMs } from '../ports/changed-since.ts';
 import { newDoorbell } from './doorbell.ts';
 import { Following } from './events.ts';
-import type { FollowAccess } from './scope.ts';
+import { FairTurns } from './fair-turns.ts';
+import type { FollowAccess, SightAccess } from './scope.ts';
 
 /** `after` is a time in ms since 1970. Sessions that changed at or after that time are reported first. */
 export type ChangesOptions = z.input<typeof Following>;
@@ -28,7 +29,7 @@ export interface SessionChange {
  */
 const maxSessions = 10_000;
 
-type ChangesAccess = Omit<FollowAccess, 'folds'>;
+type ChangesAccess = Omit<FollowAccess, 'folds' | 'tails'> & Pick<SightAccess, 'seesByReach'>;
 
 /**
  * Yields each session that changes from now on, or since `after`. Several changes of a session may be reported as one
@@ -55,33 +56,60 @@ async function* untilClosed(
   }
 }
 
+/** A head as the store reported it. */
+interface Told {
+  readonly head: number;
+  readonly at?: number | undefined;
+}
+
+const isSame = (before: Told | undefined, { head, at }: Told): boolean =>
+  before?.head === head && (at === undefined || before.at === undefined || before.at === at);
+
+const newer = (before: Told | undefined, told: Told): Told => (before && before.head > told.head ? before : told);
+
 async function* followChanges(
-  { store, workspace, clock }: ChangesAccess,
+  { store, workspace, clock, seesByReach }: ChangesAccess,
   after: number,
   ending: AbortSignal,
 ): AsyncGenerator<SessionChange, void, void> {
   const bell = newDoorbell(clock);
-  const reported = new BoundedMap<SessionId, number>(maxSessions);
-  const isReported = (session: SessionId, head: number): boolean => (reported.get(session) ?? 0) >= head;
-  const pending = new Map<SessionId, number>();
+  const reported = new BoundedMap<SessionId, Told>(maxSessions);
+  const pending = new Map<SessionId, Told>();
   const now = (): number => Math.max(0, clock.now() - clockSkewMs);
   let pendingFromMs = Math.min(after, now());
   let listFromMs: number | undefined = after;
-  const stopWatching = store.watchWorkspace(workspace, (session, head) => {
-    if (isReported(session, head)) return;
-    pending.set(session, Math.max(head, pending.get(session) ?? 0));
+  const turns = FairTurns.of(clock);
+  let isWoken = false;
+  const wake = (): void => {
+    isWoken = false;
+    bell.ring();
+  };
+  const stopWatching = store.watchWorkspace(workspace, (session, head, at) => {
+    const told = { head, at };
+    if (isSame(reported.get(session), told)) return;
+    pending.set(session, newer(pending.get(session), told));
     if (pending.size > maxSessions) {
       pending.clear();
       listFromMs = Math.min(listFromMs ?? Number.POSITIVE_INFINITY, pendingFromMs);
     }
-    bell.ring();
+    if (isWoken) return;
+    isWoken = true;
+    turns.add(workspace, [wake]);
   });
-  async function* waiting(): AsyncGenerator<readonly [SessionId, number], void, void> {
+  /** What to report. A head below the reported one is either late, or the store lost events; the store says which. */
+  const changeSince = async (session: SessionId, before: Told | undefined, told: Told): Promise<Told | undefined> => {
+    if (isSame(before, told)) return undefined;
+    if (!before || told.head >= before.head) return told;
+    const head = await store.head({ workspace, session });
+    const now = head && { head: head.seq, at: head.at };
+    return now && !isSame(before, now) ? now : undefined;
+  };
+  async function* waiting(): AsyncGenerator<readonly [SessionId, Told], void, void> {
     if (listFromMs !== undefined) {
       const from = listFromMs;
       listFromMs = undefined;
-      for await (const { id, seq } of changedSince((...asked) => store.list(...asked), workspace, from))
-        yield [id, seq];
+      for await (const { id, seq, updatedAt } of changedSince((...asked) => store.list(...asked), workspace, from))
+        yield [id, { head: seq, at: updatedAt }];
     }
     for (const change of pending) {
       pending.delete(change[0]);
@@ -91,10 +119,13 @@ async function* followChanges(
   ending.addEventListener('abort', bell.ring);
   try {
     while (!ending.aborted) {
-      for await (const [session, head] of waiting()) {
-        if (isReported(session, head)) continue;
-        reported.set(session, head);
-        yield { session, head, after: pendingFromMs };
+      for await (const [session, told] of waiting()) {
+        // A hint names any session of the workspace.
+        if (!(await seesByReach({ workspace, session }))) continue;
+        const change = await changeSince(session, reported.get(session), told);
+        if (!change) continue;
+        reported.set(session, change);
+        yield { session, head: change.head, after: pendingFromMs };
         if (ending.aborted) return;
       }
       if (listFromMs !== undefined) continue;

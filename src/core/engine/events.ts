@@ -5,12 +5,13 @@ import type { SessionEvent } from '../../schema/event.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import type { SessionKey } from '../ports/store.ts';
+import { mayHideSession } from '../ports/viewers.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
-import { newDoorbell } from './doorbell.ts';
 import { findPoint, refuseBeyond } from './points.ts';
 import { readForward } from './read-log.ts';
 import type { FollowAccess } from './scope.ts';
 import { sessionNotFound } from './session-folds.ts';
+import { YieldedEvents } from './yielded-events.ts';
 
 export interface EventsOptions {
   /** The seq of an existing event to start after. 0 reads from the first event. */
@@ -61,7 +62,12 @@ async function* untilClosed(
   }
 }
 
-/** Reads, then waits for new events. A wake-up is only a hint to read again from the cursor. */
+/**
+ * Reads alone up to the newest event, then shares the tail of the log with the other followers. A follower that falls
+ * behind the tail reads alone again, so that a slow reader holds nothing in memory.
+ * If the store lost events that were yielded, the follower goes back to the last one that is left, and yields those
+ * that replace them.
+ */
 async function* followEvents(
   scope: FollowAccess,
   key: SessionKey,
@@ -73,21 +79,46 @@ async function* followEvents(
   refuseBeyond(key, cursor, head);
   const upTo = options.at && (await findPoint(scope, key, options.at));
   const ending = AbortSignal.any([scope.closing, options.signal]);
-  const bell = newDoorbell(scope.clock);
-  const stopWatching = options.follow ? scope.store.watch(key, bell.ring) : undefined;
-  ending.addEventListener('abort', bell.ring);
+  const yielded = new YieldedEvents();
+  let wasWoken = false;
+  const tail = options.follow ? scope.tails.join(key) : undefined;
   try {
     while (!ending.aborted) {
+      let isFirst = true;
+      let isLost = false;
       for await (const stored of readForward(scope.store, key, { after: cursor, ...(upTo && { upTo }) })) {
+        isLost = isFirst && yielded.mayDiffer(stored) && (await scope.folds.isLost(key, yielded.last));
+        if (isLost) break;
+        isFirst = false;
         yield decodeEvent(key.workspace, stored);
         cursor = stored.seq;
+        if (options.follow) yielded.add(stored);
         if (ending.aborted) return;
       }
-      if (!options.follow) return;
-      await bell.rung();
+      if (!tail) return;
+      // Without a new event, the wake-up may mean that the store has lost some.
+      if (isLost || (isFirst && wasWoken && yielded.last && (await scope.folds.isLost(key, yielded.last)))) {
+        cursor = await yielded.commonPoint(scope.store, key);
+        wasWoken = false;
+        continue;
+      }
+      wasWoken = false;
+      while (!ending.aborted) {
+        const page = await tail.next(cursor, ending);
+        wasWoken = page?.length === 0;
+        // The follower reads alone if it is behind, if there is nothing new, or if what it yielded may be lost.
+        if (!page?.[0] || yielded.mayDiffer(page[0].stored)) break;
+        const isChecked = page.some(({ event }) => mayHideSession(event));
+        if (isChecked && !(await scope.store.head(key))) throw sessionNotFound(key);
+        for (const { event, stored } of page) {
+          yield event;
+          cursor = event.seq;
+          yielded.add(stored);
+          if (ending.aborted) return;
+        }
+      }
     }
   } finally {
-    stopWatching?.();
-    ending.removeEventListener('abort', bell.ring);
+    tail?.leave();
   }
 }

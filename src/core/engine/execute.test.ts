@@ -84,7 +84,7 @@ describe('a command', () => {
     answers.push({ outcome: 'fenced', epoch: 9 });
     await session.close();
     expect(asked).toHaveLength(before + 2);
-    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['interrupted']);
+    expect((await session.toolCalls()).calls.map(({ status }) => status)).toEqual(['interrupted']);
     over.resolve('too late');
     expect(await waiting).toBe('too late');
   });
@@ -170,7 +170,7 @@ describe('a tracked call', () => {
     expect(asked).toHaveLength(before + 1 + 20);
     expect(asked.at(-1)!.onHead).toBeUndefined();
     expect(warnings).toMatchObject([{ code: 'CONFLICT' }]);
-    expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['ok', 'ok']);
+    expect((await session.toolCalls()).calls.map(({ status }) => status)).toEqual(['ok', 'ok']);
     expect((await session.state()).toolsUsed).toEqual(toolsUsed);
   });
 });

@@ -94,6 +94,10 @@ const readCall = async (
   }
 };
 
+/** Whether data from outside had come into the session before a call. */
+const taintedAt = ({ taint }: SessionFold, seq: number): Pick<HappenedCall, 'tainted'> =>
+  taint.since !== undefined && taint.since < seq ? { tainted: true } : {};
+
 const clippedInput = (input: Json | undefined, redactor: Redactor): string => {
   const text = redactor.text(JSON.stringify(input) ?? '');
   return text.length > maxHappenedInput ? `${clip(text, maxHappenedInput)}…` : text;
@@ -106,9 +110,10 @@ const clippedInput = (input: Json | undefined, redactor: Redactor): string => {
 const unansweredBeyond = async (
   scope: HappenedAccess,
   key: SessionKey,
-  { openCalls, tracked, turn }: SessionFold,
+  head: SessionFold,
   { seq: point }: SessionFold,
 ): Promise<HappenedCalls> => {
+  const { openCalls, tracked, turn } = head;
   const redactor = await scope.secrets.redactor();
   const open = Object.entries(openCalls).flatMap(([callId, { tool, seq, inputHash: hash }]) =>
     hash === undefined || seq <= point || markFor(tracked, { callId, tool, inputHash: hash, turn }) !== undefined
@@ -122,7 +127,8 @@ const unansweredBeyond = async (
     if (event?.type !== 'message.appended' || event.payload.message.role !== 'assistant') continue;
     const part = event.payload.message.content.find((each) => each.type === 'tool-call' && each.callId === call.callId);
     const input = part?.type === 'tool-call' ? clippedInput(part.input, redactor) : '';
-    calls.push({ ...call, session: event.session, effects: 'once', input, outcome: 'running', at: event.at });
+    const place = { session: event.session, at: event.at, ...taintedAt(head, call.seq) };
+    calls.push({ ...call, ...place, effects: 'once', input, outcome: 'running' });
   }
   return { calls, more: Math.max(0, open.length - maxHappenedCalls) };
 };
@@ -153,6 +159,7 @@ const callsIn = async (scope: HappenedAccess, source: Source): Promise<HappenedC
       input: clippedInput(input, redactor),
       outcome,
       at,
+      ...taintedAt(fold, seq),
     };
     const own = { calls: [entry], more: 0 };
     return child && depth < maxDepth ? joinHappened([own, await ofChild(scope, source, child)]) : own;

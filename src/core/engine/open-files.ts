@@ -14,7 +14,7 @@ import { leftOutOf } from '../files/left-out.ts';
 import { isOwnName, ownFolder } from '../files/path.ts';
 import type { SessionKey } from '../ports/store.ts';
 import { countChanges } from '../session/state/file-entries.ts';
-import { keyOf, type LogAccess, type WorktreeAccess, type WriteAccess } from './scope.ts';
+import { keyOf, type LogAccess, type OutboundAccess, type WorktreeAccess, type WriteAccess } from './scope.ts';
 
 const Place = Text.min(1).max(4096);
 
@@ -108,7 +108,7 @@ export const leaveFolder = async (scope: LogAccess & WorktreeAccess, key: Sessio
 
 /** Returns the events that record the initial files of a new session. The blobs that they name are already stored. */
 export const openedFiles = async (
-  scope: LogAccess & WorktreeAccess & Pick<WriteAccess, 'actor'>,
+  scope: LogAccess & WorktreeAccess & OutboundAccess & Pick<WriteAccess, 'actor' | 'caller'>,
   key: SessionKey,
   option: FilesOption,
 ): Promise<readonly EventDraft[]> => {
@@ -134,7 +134,9 @@ export const openedFiles = async (
   const place = placeOf(scope.data, key);
   try {
     await makePlace(place);
-    const cloned = await cloneRepository(option.git, option.ref, place.folder);
+    // A caller with a key is not the program: its address is one that a workspace gives.
+    const policy = scope.caller.key === undefined ? undefined : scope.outbound;
+    const cloned = await cloneRepository(option.git, option.ref, place.folder, policy);
     const taken = await snapshotOf(scope, place, { kind: 'git', ...cloned });
     await writeMark(place, { trees: [taken.payload.tree], seq: 1 });
     return [taken];

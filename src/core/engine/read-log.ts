@@ -1,13 +1,19 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
+import { eventLoop } from '../ports/event-loop.ts';
 import type { SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 
 const pageEvents = 256;
+/** A walk over more than a page reads small ones, because no other work runs while a page arrives. */
+const walkEvents = 64;
 const pageBytes = 2 * 1024 * 1024;
 
-const missing = ({ session }: SessionKey, seq: number): PerdureError =>
+/** The number of events in each page of a range. */
+const limitFor = (events: number): number => (events > pageEvents ? walkEvents : pageEvents);
+
+export const missingEvent = ({ session }: SessionKey, seq: number): PerdureError =>
   new PerdureError(
     'EVENT_DAMAGED',
     `event ${seq} of ${session} is missing; run \`perdure verify ${session}\`; \`perdure repair\` continues a session before its damage, unless a backup has the event`,
@@ -25,7 +31,7 @@ export class NewestEvents {
 
   static async read(store: Store, key: SessionKey, upTo: number): Promise<NewestEvents> {
     const bounds = { after: 0, upTo, limit: pageEvents, maxBytes: pageBytes, order: 'descending' } as const;
-    return new NewestEvents(await store.read(key, bounds));
+    return new NewestEvents(await eventLoop.reading(() => store.read(key, bounds)));
   }
 
   /**
@@ -57,8 +63,8 @@ interface Forward {
 }
 
 /**
- * Reads the events after `after` in order and page by page, up to `upTo` or to the newest event. Throws if an event is
- * missing.
+ * Reads the events after `after` in order, page by page and in slices, up to `upTo` or to the newest event. Throws if
+ * an event is missing.
  */
 export async function* readForward(
   store: Store,
@@ -66,13 +72,16 @@ export async function* readForward(
   { after, upTo, newest }: Forward,
 ): AsyncGenerator<StoredEvent, void, void> {
   let cursor = after;
+  const limit = limitFor((upTo ?? after) - after);
   while (upTo === undefined || cursor < upTo) {
-    const bounds = { after: cursor, limit: pageEvents, maxBytes: pageBytes, ...(upTo !== undefined && { upTo }) };
-    const page = newest?.allOf(cursor + 1, upTo) ?? (await store.read(key, bounds));
+    const bounds = { after: cursor, limit, maxBytes: pageBytes, ...(upTo !== undefined && { upTo }) };
+    const page = newest?.allOf(cursor + 1, upTo) ?? (await eventLoop.reading(() => store.read(key, bounds)));
     if (page.length === 0 && upTo === undefined) return;
-    if (page.length === 0) throw missing(key, cursor + 1);
+    if (page.length === 0) throw missingEvent(key, cursor + 1);
     for (const event of page) {
-      if (event.seq !== cursor + 1) throw missing(key, cursor + 1);
+      if (event.seq !== cursor + 1) throw missingEvent(key, cursor + 1);
+      const due = eventLoop.slice();
+      if (due) await due;
       cursor = event.seq;
       yield event;
     }
@@ -85,24 +94,27 @@ interface Backward {
   readonly newest?: NewestEvents | undefined;
 }
 
-/** Yields the events from `from` to `to`, newest first. */
+/** Yields the events from `from` to `to`, newest first, in slices. */
 export async function* readBackward(
   store: Store,
   key: SessionKey,
   { from, to, newest }: Backward,
 ): AsyncGenerator<StoredEvent, void, void> {
+  const limit = limitFor(to - from);
   for (let next = to; next >= from; ) {
     const bounds = {
       after: from - 1,
       upTo: next,
-      limit: pageEvents,
+      limit,
       maxBytes: pageBytes,
       order: 'descending',
     } as const;
-    const page = newest?.endOf(from, next) ?? (await store.read(key, bounds));
-    if (page.length === 0) throw missing(key, next);
+    const page = newest?.endOf(from, next) ?? (await eventLoop.reading(() => store.read(key, bounds)));
+    if (page.length === 0) throw missingEvent(key, next);
     for (const event of page) {
-      if (event.seq !== next) throw missing(key, next);
+      if (event.seq !== next) throw missingEvent(key, next);
+      const due = eventLoop.slice();
+      if (due) await due;
       next -= 1;
       yield event;
     }

@@ -2,7 +2,9 @@ import type { Area } from '../../schema/areas.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Actor, KeyId, MemberId, SessionId, WorkspaceId } from '../../schema/ids.ts';
 import type { MemberRole, Requester } from '../../schema/member.ts';
+import type { Reach } from '../../schema/reaches.ts';
 import type { Worktrees } from '../files/disk/worktrees.ts';
+import type { OutboundPolicy } from '../host/outbound-policy.ts';
 import type { Blobs } from '../ports/blobs.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Queue } from '../ports/queue.ts';
@@ -11,10 +13,12 @@ import type { Records } from '../ports/records.ts';
 import type { Spans } from '../ports/spans.ts';
 import type { SessionKey, Store } from '../ports/store.ts';
 import type { Timekeeper } from '../ports/timekeeper.ts';
+import type { Tool } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
+import type { Folds } from './folds.ts';
 import type { Previews } from './previews.ts';
-import type { SessionFolds } from './session-folds.ts';
+import type { SharedTails } from './shared-tails.ts';
 
 /*
  * Parts of a scope, which is everything that one member of one workspace works with. A use case accepts the parts that
@@ -41,9 +45,13 @@ export interface Secrets {
 export interface Caller {
   readonly member: MemberId;
   readonly role: MemberRole;
+  /** Which sessions the caller reaches: those of the workspace, or its own and those shared with it. */
+  readonly reach: Reach;
   readonly key?: KeyId | undefined;
   /** The areas that the key is limited to. */
   readonly areas?: readonly Area[] | undefined;
+  /** The only sessions that the token names. Absent means no such limit. */
+  readonly sessions?: readonly SessionId[] | undefined;
 }
 
 /** Guards a handle by its name in the permission table. Verbs that the caller may not use fail with FORBIDDEN. */
@@ -52,13 +60,30 @@ export type GiveHandle = <Handle extends object>(name: string, handle: Handle) =
 /** Reads the logs of a workspace. */
 export interface LogAccess {
   readonly store: Store;
-  readonly folds: SessionFolds;
+  readonly folds: Folds;
   readonly workspace: WorkspaceId;
+}
+
+/** What the caller sees besides the store and folds of its scope, which show no other sessions. */
+export interface SightAccess {
+  /** Whether the caller sees the session now, apart from what its role alone lets it see. */
+  seesByReach(key: SessionKey): Promise<boolean>;
+  /**
+   * Lists also private sessions of others, if the caller's role may see them for a reason. Read each of them through the
+   * scope, which decides and audits.
+   */
+  readonly listByRole: Store['list'];
+  /**
+   * The store and the folds with every session, for rules and stops that must hold whatever their caller sees. Nothing
+   * that only they contain may be shown.
+   */
+  readonly whole: Pick<LogAccess, 'store' | 'folds'>;
 }
 
 /** Follows logs. */
 export interface FollowAccess extends LogAccess {
   readonly clock: Timekeeper;
+  readonly tails: SharedTails;
   /** Aborted when the runtime closes, so that followers end. */
   readonly closing: AbortSignal;
 }
@@ -94,9 +119,19 @@ export interface WorktreeAccess extends FilesAccess, WarningAccess {
   readonly secrets: Secrets;
 }
 
+export interface OutboundAccess {
+  /** Which addresses a workspace may give. */
+  readonly outbound: OutboundPolicy;
+}
+
 export interface AgentAccess {
   /** The agents that this runtime has. */
   readonly agents: ReadonlyMap<string, Agent>;
+}
+
+/** Offers the tool `recall` when a context leaves something out. */
+export interface RecallAccess {
+  readonly recallTool: Tool;
 }
 
 /** Calls models and shows their output in progress. */
@@ -141,6 +176,12 @@ export interface HandleAccess {
   /** Guards a handle. Every handle passes through this before a caller receives it. */
   readonly give: GiveHandle;
 }
+
+/** The same scope with every session. Check first that the caller may act on the session that leads to the others. */
+export const seeingAll = <Access extends Pick<SightAccess, 'whole'>>(scope: Access): Access => ({
+  ...scope,
+  ...scope.whole,
+});
 
 export const keyOf = ({ workspace }: Pick<LogAccess, 'workspace'>, session: SessionId): SessionKey => ({
   workspace,

@@ -1,8 +1,9 @@
-import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { KeyedMutex } from '../../concurrency/mutex.ts';
 import { deepFreeze } from '../../schema/deep-freeze.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
+import { jsonSteps } from '../../schema/json-steps.ts';
+import { eventLoop } from '../ports/event-loop.ts';
 import {
   type Appended,
   type FoldSnapshot,
@@ -13,9 +14,12 @@ import {
   sessionKeyName,
 } from '../ports/store.ts';
 import { linkProblem } from '../session/events/chain.ts';
-import { decodeEvent, decodeJson, encodeJson, eventDamaged } from '../session/events/event-codec.ts';
+import { OwnCopies } from '../session/events/copy-record.ts';
+import { decodeEvent, decodeJson, eventDamaged } from '../session/events/event-codec.ts';
 import { fold, foldVersion, type SessionFold, sound } from '../session/fold.ts';
+import { FoldCache } from './fold-cache.ts';
 import { type NewestEvents, readForward } from './read-log.ts';
+import { type Regression, type SeenEvent, SeenHeads } from './seen-heads.ts';
 
 /**
  * How often snapshots are stored. Opening a session folds the tail after its last snapshot, which stays below both
@@ -30,7 +34,7 @@ export interface SnapshotPolicy {
 
 export const defaultSnapshotPolicy: SnapshotPolicy = { everyEvents: 256, everyBytes: 1024 * 1024 };
 
-const cachedSessions = 1000;
+const cached = { sessions: 1000, bytes: 64 * 1024 * 1024 };
 
 /** An append that was stored, with its events as they are in the log. */
 export interface Landed {
@@ -44,53 +48,87 @@ export interface Counted {
   /** The number of events since the last snapshot. */
   readonly events: number;
   readonly bytes: number;
+  /** About how large the fold is as JSON: its last snapshot, and the payloads since. */
+  readonly size: number;
   /** The fold before the first event of the newest turn, if it was folded here. */
   readonly began?: SessionFold | undefined;
 }
 
 /** Folds one more event and counts it. */
-const counted = (before: Counted | undefined, event: SessionEvent, bytes: number, target?: SessionFold): Counted => {
-  const state = fold(before?.state, event, target);
+const counted = (
+  before: Counted | undefined,
+  event: SessionEvent,
+  bytes: number,
+  target?: SessionFold,
+  copies?: OwnCopies,
+): Counted => {
+  const state = fold(before?.state, event, target, copies);
   const isNewTurn = before !== undefined && state.lastTurn > before.state.lastTurn;
   return {
     state,
     events: (before?.events ?? 0) + 1,
     bytes: (before?.bytes ?? 0) + bytes,
+    size: (before?.size ?? 0) + bytes,
     began: isNewTurn ? before.state : before?.began,
   };
 };
 
-/**
- * Encodes a fold in parts, because the store keeps an unchanged part only once. The state is split by collection,
- * because the state is the part that grows.
- */
-export const encodeFold = ({ state, ...rest }: SessionFold): FoldSnapshot => ({
-  seq: rest.seq,
-  foldVersion,
-  parts: Object.fromEntries([
-    ...Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, encodeJson(value)]])),
-    ...Object.entries(state).map(([name, value]) => [statePart + name, encodeJson(value)]),
-  ]),
-});
-
 const statePart = 'state/';
 
-const decodeFold = ({ parts }: FoldSnapshot): SessionFold => {
-  const decoded = Object.entries(parts).map(([name, bytes]) => [name, decodeJson(bytes)] as const);
-  const [inState, rest] = [true, false].map((wanted) =>
-    decoded.filter(([name]) => name.startsWith(statePart) === wanted),
-  );
-  const state = Object.fromEntries(inState!.map(([name, value]) => [name.slice(statePart.length), value]));
-  return { ...Object.fromEntries(rest!), state: deepFreeze(state) } as unknown as SessionFold;
+/** Encodes a value as JSON bytes, in steps. */
+function* encodeSteps(value: unknown): Generator<void, Uint8Array, void> {
+  const pieces: Buffer[] = [];
+  for (const piece of jsonSteps(value)) {
+    pieces.push(Buffer.from(piece));
+    yield;
+  }
+  return Buffer.concat(pieces);
+}
+
+function* foldSteps({ state, ...rest }: SessionFold): Generator<void, FoldSnapshot, void> {
+  const parts: Record<string, Uint8Array> = {};
+  for (const [name, value] of Object.entries(rest)) if (value !== undefined) parts[name] = yield* encodeSteps(value);
+  for (const [name, value] of Object.entries(state)) parts[statePart + name] = yield* encodeSteps(value);
+  return { seq: rest.seq, foldVersion, parts };
+}
+
+/**
+ * Encodes a fold in parts and in slices. The store keeps an unchanged part only once. The state is split by collection,
+ * because the state is the part that grows.
+ */
+export const encodeFold = (fold: SessionFold): Promise<FoldSnapshot> => eventLoop.drain(foldSteps(fold));
+
+const sizeOf = ({ parts }: FoldSnapshot): number => Object.values(parts).reduce((sum, { length }) => sum + length, 0);
+
+function* freezeSteps(collection: unknown): Generator<void, void, void> {
+  for (const entry of Object.values(collection ?? {})) yield void deepFreeze(entry);
+  deepFreeze(collection);
+}
+
+/** Decodes a snapshot in slices, each part for itself, because a part cannot be divided. */
+const decodeFold = async ({ parts }: FoldSnapshot): Promise<SessionFold> => {
+  const rest: Record<string, unknown> = {};
+  const state: Record<string, unknown> = {};
+  for (const [name, bytes] of Object.entries(parts)) {
+    const due = eventLoop.slice();
+    if (due) await due;
+    const value = decodeJson(bytes);
+    if (!name.startsWith(statePart)) rest[name] = value;
+    else {
+      await eventLoop.drain(freezeSteps(value));
+      state[name.slice(statePart.length)] = value;
+    }
+  }
+  return { ...rest, state: deepFreeze(state) } as unknown as SessionFold;
 };
 
 /**
  * Decodes a snapshot. Returns undefined if the snapshot is damaged. Ignoring it loses nothing, because a snapshot is a
  * cache.
  */
-export const readableFold = (snapshot: FoldSnapshot): SessionFold | undefined => {
+export const readableFold = async (snapshot: FoldSnapshot): Promise<SessionFold | undefined> => {
   try {
-    const fold = decodeFold(snapshot);
+    const fold = await decodeFold(snapshot);
     return fold.seq === snapshot.seq ? fold : undefined;
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) return undefined;
@@ -147,14 +185,24 @@ export class SessionFolds {
   readonly #store: Store;
   readonly #policy: SnapshotPolicy;
   readonly #report: (problem: unknown) => void;
-  readonly #newest = new BoundedMap<string, Counted>(cachedSessions);
+  readonly #newest = new FoldCache<Counted>(cached);
   readonly #writing = new Set<Promise<void>>();
   readonly #deciding = new KeyedMutex<string>();
+  readonly #seen: SeenHeads;
 
-  constructor(store: Store, policy: SnapshotPolicy, report: (problem: unknown) => void) {
+  constructor(
+    store: Store,
+    policy: SnapshotPolicy,
+    report: (problem: unknown) => void,
+    onRegression: (regression: Regression) => Promise<void> = async () => undefined,
+  ) {
     this.#store = store;
     this.#policy = policy;
     this.#report = report;
+    this.#seen = new SeenHeads(store, (regression) => {
+      this.forget(regression.key);
+      return onRegression(regression);
+    });
   }
 
   /** Returns the newest fold that this process knows. Reads nothing if the session is in use. */
@@ -191,6 +239,7 @@ export class SessionFolds {
     const key: SessionKey = { workspace: head.workspace, session: head.session };
     const known = this.#newest.get(sessionKeyName(key));
     if (known?.state.seq === head.seq && known.state.hash === hexOf(head.hash)) return known.state;
+    if (this.#seen.contradicts(key, { seq: head.seq, hash: hexOf(head.hash) })) this.suspect(key);
     const base = known && known.state.seq < head.seq ? known : undefined;
     const read = await this.#foldTo(key, head.seq, { base, newest });
     // Another append may have advanced the fold meanwhile.
@@ -241,12 +290,14 @@ export class SessionFolds {
     const known = this.#newest.get(sessionKeyName(key));
     if (before && known?.state.hash !== hexOf(outcome.previous)) {
       this.forget(key);
+      this.suspect(key);
       return;
     }
     // Concurrent facts arrive here one after another. Each fact extends the newest fold that is known at that time.
     const base = before && known;
-    const folded = events.reduce<Counted | undefined>((each, event) => counted(each, event, 0, target), base)!;
-    const since = { ...folded, bytes: folded.bytes + bytes };
+    const copies = new OwnCopies();
+    const folded = events.reduce<Counted | undefined>((each, event) => counted(each, event, 0, target, copies), base)!;
+    const since = { ...folded, bytes: folded.bytes + bytes, size: folded.size + bytes };
     this.#keep(key, this.#isDue(since) ? this.#snapshot(key, since) : since);
   }
 
@@ -272,6 +323,20 @@ export class SessionFolds {
 
   forgetAll(): void {
     this.#newest.clear();
+  }
+
+  /** Checks in the background whether the store lost events of this session that were seen here, and reports it. */
+  suspect(key: SessionKey): void {
+    const checking = this.isLost(key)
+      .then(() => undefined)
+      .catch(this.#report)
+      .finally(() => this.#writing.delete(checking));
+    this.#writing.add(checking);
+  }
+
+  /** Returns whether the store lost the newest event that was seen here, or `event`. Reports the loss once. */
+  isLost(key: SessionKey, event?: SeenEvent): Promise<boolean> {
+    return this.#seen.isLost(key, event);
   }
 
   /** Waits for the snapshots that are being written. */
@@ -306,6 +371,7 @@ export class SessionFolds {
     const range = { after: after ?? tracked?.state.seq ?? 0, upTo: seq, newest };
     for await (const stored of readForward(this.#store, key, range)) {
       if (tracked && tracked === base && !goesOnFrom(tracked.state, stored)) {
+        this.suspect(key);
         return this.#foldTo(key, seq, { newest: reading });
       }
       const event = newest?.decode(key.workspace, stored) ?? decodeEvent(key.workspace, stored);
@@ -319,10 +385,10 @@ export class SessionFolds {
   }
 
   async #load(key: SessionKey, seq: number): Promise<Counted | undefined> {
-    const snapshot = await this.#store.snapshot(key, { seq, foldVersion });
+    const snapshot = await eventLoop.reading(() => this.#store.snapshot(key, { seq, foldVersion }));
     if (!snapshot) return undefined;
-    const state = readableFold(snapshot);
-    return state ? { state, events: 0, bytes: 0 } : this.#load(key, snapshot.seq - 1);
+    const state = await readableFold(snapshot);
+    return state ? { state, events: 0, bytes: 0, size: sizeOf(snapshot) } : this.#load(key, snapshot.seq - 1);
   }
 
   async #target(
@@ -355,8 +421,13 @@ export class SessionFolds {
    * the log still has everything.
    */
   #snapshot(key: SessionKey, tracked: Counted): Counted {
-    const write = async (): Promise<void> => this.#store.putSnapshot(key, encodeFold(tracked.state));
-    const writing = write()
+    const write = async (): Promise<void> => {
+      const snapshot = await encodeFold(tracked.state);
+      this.#newest.measure(sessionKeyName(key), sizeOf(snapshot));
+      await this.#store.putSnapshot(key, snapshot);
+    };
+    const writing = eventLoop
+      .apart(write)
       .catch(this.#report)
       .finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
@@ -364,6 +435,7 @@ export class SessionFolds {
   }
 
   #keep(key: SessionKey, tracked: Counted): void {
+    this.#seen.see(key, tracked.state);
     this.#newest.set(sessionKeyName(key), tracked);
   }
 }

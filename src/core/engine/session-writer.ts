@@ -1,6 +1,16 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { Appended, AppendOutcome, Head, IdempotencyKey, SessionKey, Writer } from '../ports/store.ts';
+import type {
+  Appended,
+  AppendOutcome,
+  AppendRequest,
+  Fence,
+  FencedWriter,
+  Head,
+  IdempotencyKey,
+  SessionKey,
+  Writer,
+} from '../ports/store.ts';
 import type { Decision } from '../session/decision.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { allowedWhileDamaged, statusesThatAllow } from '../session/lifecycle.ts';
@@ -13,14 +23,16 @@ import { sessionNotFound } from './session-folds.ts';
 
 /** A decision to append. Without a `command`, the append is accepted in any status of the session. */
 export interface WriteDecision extends Omit<Decision, 'command'>, Partial<Pick<Decision, 'command'>> {
+  /** Conditions on the head at which the append lands, beside those of `command`. */
+  readonly onlyWhile?: Pick<AppendRequest, 'whileStatus' | 'whileHeldBy'> | undefined;
   /** The fold that a rewind goes back to. */
   readonly target?: SessionFold | undefined;
 }
 
 export interface FoldReading {
   readonly fold: SessionFold;
-  /** The epoch of the head that the fold was read at. */
-  readonly epoch?: number | undefined;
+  /** The fence of the head that the fold was read at. */
+  readonly fence?: Fence | undefined;
   /**
    * Whether the fold may be older than the store. A rejection, or a decision to write nothing, is then repeated on the
    * newest fold.
@@ -39,11 +51,8 @@ export interface SessionWrite {
     fold: SessionFold,
     attempt: Attempt,
   ) => WriteDecision | undefined | Promise<WriteDecision | undefined>;
-  /**
-   * The epoch of the run that writes. Without it, this is an outside writer. A decision that takes over claims the
-   * session instead.
-   */
-  readonly epoch?: number | undefined;
+  /** The run that writes. Without it, this is an outside writer. A decision that takes over claims the session instead. */
+  readonly writer?: FencedWriter | undefined;
   readonly idempotencyKey?: IdempotencyKey | undefined;
 }
 
@@ -57,25 +66,27 @@ export interface WriteResult {
   readonly appended?: Appended | undefined;
 }
 
-/** Reads the newest fold and its epoch, with one read of the head. `known` is a head that was just read. */
+export const fenceOf = ({ epoch, claim }: Fence): Fence => ({ epoch, claim });
+
+/** Reads the newest fold and its fence, with one read of the head. `known` is a head that was just read. */
 export const readHead = async ({ store, folds }: LogAccess, key: SessionKey, known?: Head): Promise<FoldReading> => {
   const head = known ?? (await store.head(key));
   if (!head) throw sessionNotFound(key);
-  return { fold: await folds.atHead(head), epoch: head.epoch };
+  return { fold: await folds.atHead(head), fence: fenceOf(head) };
 };
 
 const writerFor = async (
   { store }: LogAccess,
   key: SessionKey,
   { takesOver }: WriteDecision,
-  held: number | undefined,
-  read: number | undefined,
+  held: FencedWriter | undefined,
+  read: Fence | undefined,
 ): Promise<Writer> => {
-  if (held !== undefined) return { kind: 'run', epoch: held };
+  if (held) return held;
   if (!takesOver) return { kind: 'outside' };
-  const epoch = read ?? (await store.head(key))?.epoch;
-  if (epoch === undefined) throw sessionNotFound(key);
-  return { kind: 'run', epoch };
+  const current = read ?? (await store.head(key));
+  if (!current) throw sessionNotFound(key);
+  return { kind: 'run', ...fenceOf(current) };
 };
 
 /**
@@ -84,20 +95,21 @@ const writerFor = async (
  */
 const mayLandLater = (outcome: AppendOutcome, { status }: SessionFold, isClaim: boolean): boolean => {
   if (outcome.outcome === 'status') return outcome.status !== status;
-  return outcome.outcome === 'conflict' || (outcome.outcome === 'fenced' && isClaim);
+  return outcome.outcome === 'conflict' || outcome.outcome === 'held' || (outcome.outcome === 'fenced' && isClaim);
 };
 
 const appendDecision = async (
   scope: WriteAccess,
   key: SessionKey,
-  { idempotencyKey, epoch: held }: SessionWrite,
-  { fold, epoch }: FoldReading,
+  { idempotencyKey, writer: held }: SessionWrite,
+  { fold, fence }: FoldReading,
   decision: WriteDecision,
 ): Promise<AttemptResult<WriteResult>> => {
-  const { drafts, command, fact, raisesEpoch, takesOver, target } = decision;
+  const { drafts, command, onlyWhile, fact, raisesEpoch, takesOver, target } = decision;
   const written = await appendDrafts(scope, key, drafts, {
-    writer: await writerFor(scope, key, decision, held, epoch),
+    writer: await writerFor(scope, key, decision, held, fence),
     ...(command && { whileStatus: statusesThatAllow(command), whileDamaged: allowedWhileDamaged.has(command) }),
+    ...onlyWhile,
     ...(!fact && onTopOf(fold)),
     ...(raisesEpoch && { raisesEpoch }),
     ...(idempotencyKey && { key: idempotencyKey }),
@@ -109,6 +121,7 @@ const appendDecision = async (
   const { outcome } = written;
   if (outcome.outcome === 'duplicate') return { done: { events: await earlierEvents(scope.store, key, outcome) } };
   scope.folds.forget(key);
+  if (outcome.outcome === 'fenced' || outcome.outcome === 'missing') scope.folds.suspect(key);
   const conflict = appendRefusal(key, outcome, command);
   if (!mayLandLater(outcome, fold, takesOver === true && held === undefined)) throw conflict;
   return { conflict };

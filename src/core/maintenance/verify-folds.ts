@@ -4,7 +4,8 @@ import type { SessionEvent } from '../../schema/event.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import { readForward } from '../engine/read-log.ts';
 import { encodeFold, readableFold, targetOf } from '../engine/session-folds.ts';
-import type { SessionKey, Store, StoredEvent } from '../ports/store.ts';
+import { eventLoop } from '../ports/event-loop.ts';
+import type { FoldSnapshot, SessionKey, Store, StoredEvent } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { fold, foldVersion, type SessionFold } from '../session/fold.ts';
 
@@ -29,18 +30,27 @@ export const legible = (workspace: WorkspaceId, stored: StoredEvent): SessionEve
 const snapshotSeqs = async (store: Store, key: SessionKey, upTo: number): Promise<ReadonlySet<number>> => {
   const seqs = new Set<number>();
   for (let seq = upTo; ; ) {
-    const found = await store.snapshot(key, { seq, foldVersion });
+    const found = await eventLoop.reading(() => store.snapshot(key, { seq, foldVersion }));
+    const due = eventLoop.slice();
+    if (due) await due;
     if (!found) return seqs;
     seqs.add(found.seq);
     seq = found.seq - 1;
   }
 };
 
+const hasSameBytes = ({ parts: a }: FoldSnapshot, { parts: b }: FoldSnapshot): boolean =>
+  Object.keys(a).length === Object.keys(b).length &&
+  Object.entries(a).every(([name, bytes]) => Object.hasOwn(b, name) && Buffer.compare(bytes, b[name]!) === 0);
+
+/** Compares a snapshot with the fold of the log. Decodes both only if their bytes differ, because that takes longer. */
 const agrees = async (store: Store, key: SessionKey, state: SessionFold): Promise<boolean> => {
-  const snapshot = await store.snapshot(key, { seq: state.seq, foldVersion });
+  const snapshot = await eventLoop.reading(() => store.snapshot(key, { seq: state.seq, foldVersion }));
   if (snapshot?.seq !== state.seq) return true;
-  const kept = readableFold(snapshot);
-  return kept === undefined || isDeepStrictEqual(kept, readableFold(encodeFold(state)));
+  const folded = await encodeFold(state);
+  if (hasSameBytes(snapshot, folded)) return true;
+  const kept = await readableFold(snapshot);
+  return kept === undefined || isDeepStrictEqual(kept, await readableFold(folded));
 };
 
 interface Folding {
@@ -49,6 +59,8 @@ interface Folding {
   readonly points: ReadonlySet<number>;
   /** Skips the snapshots. */
   readonly onlyLog?: boolean;
+  /** Called with the seq of each event that was folded. */
+  readonly onFolded?: ((seq: number) => void) | undefined;
 }
 
 /**
@@ -58,7 +70,7 @@ interface Folding {
 export const foldProblem = async (
   store: Store,
   key: SessionKey,
-  { upTo, points, onlyLog = false }: Folding,
+  { upTo, points, onlyLog = false, onFolded }: Folding,
 ): Promise<BadEvent | undefined> => {
   const snapshots = onlyLog ? new Set<number>() : await snapshotSeqs(store, key, upTo);
   const targets = new Map<number, SessionFold>();
@@ -68,6 +80,7 @@ export const foldProblem = async (
     if (!event) return state?.damage;
     const target = targetOf(event);
     state = fold(state, event, target === undefined ? undefined : targets.get(target));
+    onFolded?.(event.seq);
     if (points.has(event.seq)) targets.set(event.seq, state);
     if (snapshots.has(event.seq) && !(await agrees(store, key, state))) {
       const reason = 'its snapshot differs from the log: `perdure repair --projections` removes it';

@@ -6,9 +6,12 @@ import { readForward } from '../engine/read-log.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { sessionNotFound, targetOf } from '../engine/session-folds.ts';
 import { blobProblemOf, Reach, readAhead } from '../files/reach.ts';
+import { eventLoop } from '../ports/event-loop.ts';
+import { withOwnership } from '../ports/ownership.ts';
 import type { Head, SessionKey, StoredEvent } from '../ports/store.ts';
 import { blobNamedBy, type NamedBlob } from '../session/events/blob-events.ts';
 import { genesisHash, linkProblem } from '../session/events/chain.ts';
+import { isSameValue, valuesOf } from '../session/session-values.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
 import { foldSummary, type SummaryFold, turnMark } from '../session/summary-fold.ts';
 import { type BadEvent, foldProblem, legible } from './verify-folds.ts';
@@ -17,11 +20,31 @@ export type Verification =
   | { readonly ok: true; readonly events: number; readonly hash: string }
   | { readonly ok: false; readonly events: number; readonly bad: BadEvent };
 
+/** How far a verification is: how many of the events it has read, folded, or checked the files of. */
+export interface VerifyProgress {
+  readonly phase: 'log' | 'state' | 'files';
+  readonly done: number;
+  readonly total: number;
+}
+
 const VerifyOptions = z.strictObject({
   /** Reads only trees, not the content of files. */
   quick: z.boolean().optional(),
+  /** Stops the verification, which then fails with the reason of the signal. */
+  signal: z.instanceof(AbortSignal).optional(),
+  /** Called again and again while the verification goes on. */
+  onProgress: z.custom<(progress: VerifyProgress) => void>((value) => typeof value === 'function').optional(),
 });
 export type VerifyOptions = z.input<typeof VerifyOptions>;
+
+/** Reports every so many events, because a report for each would take longer than the check. */
+const reportEvery = 100;
+
+const reporter =
+  ({ onProgress }: VerifyOptions, phase: VerifyProgress['phase'], total: number) =>
+  (done: number): void => {
+    if (done % reportEvery === 0 || done === total) onProgress?.({ phase, done, total });
+  };
 
 const mended = '`perdure repair --projections` rebuilds it from the log';
 
@@ -30,13 +53,19 @@ export class Walk {
   #last: { readonly seq: number; readonly hash: Uint8Array } | StoredEvent = { seq: 0, hash: genesisHash };
   #root: string | undefined;
   #summary: SummaryFold;
+  /** Whether the session that the last event belongs to has imported events. */
+  #isImported = false;
   /** The seqs that rewinds and quarantines go back to. */
   readonly points = new Set<number>();
   /** The blobs that events name, with the seqs of the events. */
   readonly named: { readonly seq: number; readonly named: NamedBlob }[] = [];
 
-  #summaryBefore({ session }: StoredEvent): SummaryFold {
-    return 'session' in this.#last && this.#last.session === session ? this.#summary : undefined;
+  #isOfLast({ session }: StoredEvent): boolean {
+    return 'session' in this.#last && this.#last.session === session;
+  }
+
+  #summaryBefore(event: StoredEvent): SummaryFold {
+    return this.#isOfLast(event) ? this.#summary : undefined;
   }
 
   /** Returns how the next event's mark of a turn start is wrong, or undefined if it is right. */
@@ -58,6 +87,7 @@ export class Walk {
     const named = known && blobNamedBy(known);
     if (named) this.named.push({ seq: event.seq, named });
     this.#root ??= event.session;
+    this.#isImported = event.imported === true || (this.#isImported && this.#isOfLast(event));
     this.#summary = foldSummary(before, event);
     this.#last = event;
   }
@@ -80,7 +110,9 @@ export class Walk {
     if (!this.#summary || this.#summary === 'unreadable') return undefined;
     const isParent = parent?.session === this.#summary.parent && parent?.seq === this.#summary.forkedAt;
     if (!isParent) return 'the session row names another parent than the log';
-    if (!isSameJson(summary, this.#summary)) return `the summary in the session row differs from the log: ${mended}`;
+    // The log of an imported session names members of another store, so only the row says who owns the session here.
+    const expected = this.#isImported ? withOwnership(this.#summary, summary) : this.#summary;
+    if (!isSameJson(summary, expected)) return `the summary in the session row differs from the log: ${mended}`;
     return isListed ? undefined : `the listing of the session differs from its summary: ${mended}`;
   }
 }
@@ -102,17 +134,29 @@ const keyProblem = async ({ store }: LogAccess, key: SessionKey, { parent }: Hea
   return wrong && `the key ${wrong.key} refers to events that the session does not have`;
 };
 
+/** Returns how the values by which listings find the session differ from its summary, unless the session moved on. */
+const valuesProblem = async ({ store }: LogAccess, key: SessionKey, head: Head): Promise<string | undefined> => {
+  const stored = await store.values(key);
+  const expected = valuesOf(head.summary);
+  const isSame =
+    stored.length === expected.length && expected.every((each) => stored.some((value) => isSameValue(value, each)));
+  if (isSame || (await store.head(key))?.seq !== head.seq) return undefined;
+  return `the values by which listings find the session differ from its summary: ${mended}`;
+};
+
 /** Checks the files that events name. Reads each tree and each content once. */
 export const filesProblem = async (
   { blobs }: FilesAccess,
   { named: events }: Walk,
-  { quick }: VerifyOptions,
+  options: VerifyOptions,
 ): Promise<BadEvent | undefined> => {
   const reach = new Reach(blobs);
-  for (const { seq, named } of events) {
+  const report = reporter(options, 'files', events.length);
+  for (const [at, { seq, named }] of events.entries()) {
+    report(at);
     try {
       const reached = reachOf(reach, named);
-      for await (const _ of quick ? reached : readAhead(blobs, reached));
+      for await (const _ of options.quick ? reached : readAhead(blobs, reached)) await eventLoop.slice();
     } catch (error) {
       const problem = blobProblemOf(error);
       if (!problem) throw error;
@@ -129,19 +173,25 @@ const firstBad = async (
   options: VerifyOptions,
 ): Promise<BadEvent | undefined> => {
   const walk = new Walk();
+  const report = reporter(options, 'log', head.seq);
   for await (const event of readForward(scope.store, key, { after: 0, upTo: head.seq })) {
     const reason = walk.linkProblem(event) ?? walk.markProblem(event);
     if (reason) return { seq: event.seq, reason };
     walk.add(key, event);
+    report(event.seq);
   }
   if (await hasHiddenTail(scope, key, head)) {
     return { seq: head.seq + 1, reason: `it is beyond the head in the session row: ${mended}` };
   }
-  const reason = walk.headProblem(head) ?? (await keyProblem(scope, key, head));
+  const reason =
+    walk.headProblem(head) ?? (await valuesProblem(scope, key, head)) ?? (await keyProblem(scope, key, head));
   if (reason) return { seq: head.seq, reason };
   return (
-    (await foldProblem(scope.store, key, { upTo: head.seq, points: walk.points })) ??
-    (await filesProblem(scope, walk, options))
+    (await foldProblem(scope.store, key, {
+      upTo: head.seq,
+      points: walk.points,
+      onFolded: reporter(options, 'state', head.seq),
+    })) ?? (await filesProblem(scope, walk, options))
   );
 };
 
@@ -163,7 +213,9 @@ export const verifySession = async (
   const asked = parseInput('the verification', VerifyOptions, options);
   const head = await scope.store.head(key);
   if (!head) throw sessionNotFound(key);
-  const bad = await firstBad(scope, key, head, asked).catch(badEventOf);
+  const { signal } = asked;
+  const walk = () => firstBad(scope, key, head, asked).catch(badEventOf);
+  const bad = await eventLoop.during({ ...(signal && { signal }) }, walk);
   if (bad) {
     const { seq, reason, path, blob } = bad;
     return { ok: false, events: seq - 1, bad: { seq, reason, ...(blob !== undefined && { path, blob }) } };

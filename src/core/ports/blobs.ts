@@ -40,8 +40,12 @@ export interface LooseBlob {
   readonly usedAt: number;
 }
 
-/** The blobs of a store. They include large payloads, which are kept as long as their events. */
+/**
+ * The blobs of a store. They include large payloads, which are kept as long as their events. While a workspace has
+ * quotas, its ledger counts the size of each blob that was put, in the same transaction.
+ */
 export interface BlobStore {
+  /** Fails with `QUOTA_EXCEEDED` and stores nothing if the blobs that are new exceed the workspace's quota of bytes. */
   putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void>;
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined>;
   hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;

@@ -19,10 +19,9 @@ export async function* changedSince(
   sinceMs: number,
 ): AsyncGenerator<SessionSummary, void, void> {
   for (let after: ListQuery['after']; ; ) {
-    const page: readonly SessionSummary[] = await list(workspace, { limit, after });
-    const lately = page.filter(({ updatedAt }) => updatedAt >= sinceMs);
-    yield* lately;
-    after = lately.at(-1);
-    if (lately.length < limit) return;
+    const { sessions, next } = await list(workspace, { limit, after, since: sinceMs });
+    yield* sessions;
+    if (!next) return;
+    after = next;
   }
 }

@@ -1,4 +1,5 @@
 import type { RunId, SessionId } from '../../schema/ids.ts';
+import type { Viewer } from './viewers.ts';
 
 /**
  * The usage that one event of a session's log records: that of a model call, or that of an ended subagent. The
@@ -41,6 +42,8 @@ export const isNewestFirst: Readonly<Record<ChargeGroup, boolean>> = {
 
 /** Filters charges. An absent field does not filter. */
 export interface ChargeQuery {
+  /** Without `within`: only the charges of sessions that this caller sees. Absent means all. */
+  readonly viewer?: Viewer | undefined;
   /** Only within these ranges of a session's events, including inherited ones. */
   readonly within?:
     | { readonly session: SessionId; readonly ranges: readonly (readonly [from: number, to: number])[] }

@@ -27,6 +27,8 @@ export interface ModelRequest {
   /** The answer must be JSON that fits this schema. */
   readonly output?: JsonSchema | undefined;
   readonly settings: ModelSettings;
+  /** The maximum bytes of the answer. An adapter that assembles it fails with `endless` beyond them. */
+  readonly maxBytes?: number | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -163,6 +163,8 @@ export const callsForWork: ReadonlySet<string> = new Set([
   'question.answered',
   'child.resumed',
   'budget.set',
+  'cancel.requested',
+  'quota.changed',
   'session.resumed',
   'session.reopened',
   'session.pausing',

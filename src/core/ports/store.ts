@@ -1,10 +1,14 @@
 import type { EventHeader } from '../../schema/event.ts';
-import type { Actor, RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
-import type { Status } from '../../schema/lifecycle.ts';
+import type { ShownHandoff } from '../../schema/handoff.ts';
+import type { Actor, MemberId, RunId, SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Effects, ResultSource, ToolOutcome } from '../../schema/message.ts';
 import type { Provenance } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from './charges.ts';
+import type { Account, LedgerRow, QuotaRefusal } from './ledger.ts';
+import type { SessionValue, ValueConditions } from './session-value.ts';
+import type { Viewer } from './viewers.ts';
 
 /** The maximum size of a payload inside its event. A larger payload is stored as a blob that the event refers to. */
 export const inlinePayloadBytes = 16 * 1024;
@@ -41,6 +45,8 @@ export type StoredBody =
 /** An event in the store. `opensTurn` marks the first event of its turn. */
 export interface StoredEvent extends EventHeader {
   readonly opensTurn: boolean;
+  /** Set if the event came from a bundle, so that no member of this store vouches for it. Set only when read. */
+  readonly imported?: true | undefined;
   readonly body: StoredBody;
   readonly hash: Uint8Array;
 }
@@ -53,7 +59,11 @@ export interface Head extends SessionKey {
   readonly hash: Uint8Array;
   readonly at: number;
   readonly epoch: number;
+  /** Identifies the append that raised the epoch last; see `claimOf`. Empty before the first one. */
+  readonly claim: string;
   readonly summary: SessionSummary;
+  /** What the session counts for in quotas. Absent only if it cannot be read. */
+  readonly account?: Account | undefined;
   /**
    * Whether the columns that listings use agree with the summary. Only a manual change of the database makes this
    * false.
@@ -64,8 +74,25 @@ export interface Head extends SessionKey {
 /** A record of one session in a family. It can be read even if the session's log is damaged. */
 export type FamilyMember = Pick<Head, 'session' | 'parent' | 'summary'>;
 
-/** A run writer is fenced by its epoch. An outside writer is not, and must not write `run.*`, `tool.*` or `model.*`. */
-export type Writer = { readonly kind: 'run'; readonly epoch: number } | { readonly kind: 'outside' };
+/**
+ * The right to write as the run of a session. The epoch alone is not enough, because a store that lost commits gives
+ * the same number again.
+ */
+export type Fence = Pick<Head, 'epoch' | 'claim'>;
+
+export interface FencedWriter extends Fence {
+  readonly kind: 'run';
+  /** The seq of the writer's newest event. A head before it fences the writer, because the store lost that event. */
+  readonly writtenTo?: number | undefined;
+}
+
+/** A run writer is fenced. An outside writer is not, and must not write `run.*`, `tool.*` or `model.*`. */
+export type Writer = FencedWriter | { readonly kind: 'outside' };
+
+/** The party that acts in a session: its agent, or people, perhaps only one member or those with a role. */
+export interface HeldBy extends Partial<Pick<ShownHandoff, 'member' | 'role'>> {
+  readonly holder: Holder;
+}
 
 export interface IdempotencyKey {
   readonly key: string;
@@ -88,9 +115,14 @@ export interface AppendRequest extends SessionKey {
   readonly onHash?: string;
   /** Appends only if the session has one of these statuses. */
   readonly whileStatus?: readonly Status[];
+  /** Appends only if this party still holds the session, so that a handoff which nobody may make cannot land. */
+  readonly whileHeldBy?: HeldBy;
   /** Set for the few appends that a quarantined session accepts. */
   readonly whileDamaged?: boolean;
-  /** Set for claim, cancel, handoff, rewind and quarantine. Raising the epoch fences every current run writer. */
+  /**
+   * Set for claim, cancel, handoff, immediate pause, rewind and quarantine. Raising the epoch fences every current run
+   * writer. It needs no head: a fact of an outside writer may raise the epoch too, and its writer then holds the new one.
+   */
   readonly raisesEpoch?: boolean;
   readonly key?: IdempotencyKey;
 }
@@ -113,10 +145,14 @@ export type AppendOutcome =
   | { readonly outcome: 'key-reused' }
   | { readonly outcome: 'conflict'; readonly head: number }
   | { readonly outcome: 'status'; readonly status: Status }
+  /** Another party holds the session than `whileHeldBy` says. */
+  | { readonly outcome: 'held' }
   | { readonly outcome: 'fenced'; readonly epoch: number }
   /** The session is quarantined, because the event `seq` is damaged. */
   | { readonly outcome: 'damaged'; readonly seq: number }
   | { readonly outcome: 'exists' }
+  /** A quota of the workspace or of a member leaves no room. Nothing was written. */
+  | { readonly outcome: 'quota'; readonly refusal: QuotaRefusal }
   /** The session does not exist, or the point in `creates.parent` does not. */
   | { readonly outcome: 'missing' };
 
@@ -125,6 +161,8 @@ export interface ReadRange {
   readonly after?: number;
   /** The last seq to read, inclusive. By default the head. */
   readonly upTo?: number;
+  /** Only events in these ranges, which are sorted and do not overlap. */
+  readonly within?: Ranges;
   readonly limit: number;
   readonly order?: 'ascending' | 'descending';
   /** Ends the page before its payloads exceed this size, but returns at least one event. */
@@ -132,12 +170,32 @@ export interface ReadRange {
 }
 
 export interface ListQuery {
+  /** Only the sessions that this caller sees. Absent means all. */
+  readonly viewer?: Viewer | undefined;
   readonly status?: readonly Status[] | undefined;
+  /** Further conditions on the values of a session; see `valuesOf`. */
+  readonly where?: ValueConditions | undefined;
+  /** The time of the last change in milliseconds since 1970, both ends inclusive. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Only sessions whose id begins with this after its `ses_`, or ends with it if it has 4 characters. Needs `by: 'id'`. */
+  readonly idPart?: string | undefined;
   readonly limit: number;
   /** The sort order, `change` by default. `id` finds every session, even one whose row is damaged. */
   readonly by?: 'change' | 'id' | undefined;
-  /** The last summary of the previous page. */
-  readonly after?: { readonly updatedAt: number; readonly id: SessionId } | undefined;
+  /** Where the previous page ended. */
+  readonly after?: ListPosition | undefined;
+}
+
+export interface ListPosition {
+  readonly updatedAt: number;
+  readonly id: SessionId;
+}
+
+export interface ListedSessions {
+  readonly sessions: readonly SessionSummary[];
+  /** Where the next page continues. Absent on the last page. */
+  readonly next?: ListPosition | undefined;
 }
 
 /** A fold of the log up to `seq`, in named parts. A part that equals one of an earlier snapshot is stored once. */
@@ -178,6 +236,8 @@ export interface EventRanges {
 
 /** Filters commits or calls. An absent field does not filter. */
 interface RecordQuery {
+  /** In a query of the whole workspace: only the sessions that this caller sees. Absent means all. */
+  readonly viewer?: Viewer | undefined;
   /** Only within these events. Absent means the whole workspace. */
   readonly within?: EventRanges | undefined;
   readonly tool?: string | undefined;
@@ -258,6 +318,9 @@ export const mayHaveTakenEffect = [
   'running',
 ] as const satisfies CallStatus[];
 
+/** Called with a changed session, and the seq of its newest event. `at` is the time of that event, where it is known. */
+export type WakeForSession = (session: SessionId, seq: number, at?: number) => void;
+
 /**
  * The store of logs. Every call concerns one workspace and has no access to others. The store throws failures as
  * PerdureError with a STORE_ code, and returns outcomes that a caller must handle. The store does not validate events.
@@ -273,9 +336,12 @@ export interface Store {
   head(key: SessionKey): Promise<Head | undefined>;
   /**
    * Returns a page of summaries. Sorted by change: newest first, and for equal times the higher id first. Sorted by
-   * id: lowest first.
+   * id: lowest first. Reads an index, and a bounded number of its rows: with several conditions, a page can be short
+   * although there is a next one.
    */
-  list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]>;
+  list(workspace: WorkspaceId, query: ListQuery): Promise<ListedSessions>;
+  /** Returns the values by which `list` finds the session. */
+  values(key: SessionKey): Promise<readonly SessionValue[]>;
   /** Reads the events of a session as one sequence that starts at 1, including events inherited from its ancestors. */
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]>;
   /** Returns the first event of each turn numbered `from` or higher, in order, including inherited events. */
@@ -300,9 +366,10 @@ export interface Store {
   /**
    * Imports sessions with their hashes, parents before children, in one transaction. If a session exists already, the
    * copied events must equal its events, and further events are added. Any difference throws BUNDLE_CONFLICT and
-   * changes nothing.
+   * changes nothing. With `owner`, new sessions belong to that member and are visible in the workspace, whatever the
+   * copies say. A fork of a session of this store inherits from it instead.
    */
-  importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported>;
+  importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>, owner?: MemberId): Promise<Imported>;
   /** Returns events of type `state.committed`, newest first and without duplicates. Reads an index, not the log. */
   findCommits(workspace: WorkspaceId, query: CommitQuery): Promise<readonly StoredEvent[]>;
   /**
@@ -318,6 +385,11 @@ export interface Store {
    */
   groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]>;
   /**
+   * Returns the rows of the ledger for the meters that count what exists now, and for these periods. A store keeps a
+   * ledger while the workspace has a record of the kind `quota`. Writing such a record recounts all rows.
+   */
+  ledger(workspace: WorkspaceId, periods: readonly string[]): Promise<readonly LedgerRow[]>;
+  /**
    * Returns the newest lasting call of the session's family, live or not, with this tool and input that took effect or
    * may have, outside the session's live events. Reads an index, not the log.
    */
@@ -328,8 +400,8 @@ export interface Store {
    */
   findBlobEvents(workspace: WorkspaceId, query: BlobEventQuery): Promise<readonly StoredEvent[]>;
   /**
-   * Rebuilds the data of findCommits, findCalls, sumCharges, list and turnStarts from the log, corrects heads, and drops snapshots,
-   * in one transaction. Returns the number of events read.
+   * Rebuilds the data of findCommits, findCalls, sumCharges, ledger, list and turnStarts from the log, corrects heads,
+   * and drops snapshots, in one transaction. Returns the number of events read.
    */
   rebuildProjections(workspace: WorkspaceId): Promise<number>;
   /**
@@ -337,8 +409,11 @@ export interface Store {
    * repeated, or without new events. Returns a function that ends the watch.
    */
   watch(key: SessionKey, wake: (seq?: number) => void): () => void;
-  /** Like `watch`, for all sessions of the workspace. `wake` receives the session and the seq of its newest event. */
-  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void;
+  /**
+   * Like `watch`, for all sessions of the workspace. `wake` receives the session, and the seq and time of its newest
+   * event.
+   */
+  watchWorkspace(workspace: WorkspaceId, wake: WakeForSession): () => void;
   /** Waits for calls in flight, then closes the store. Idempotent. Later calls fail with RUNTIME_CLOSED. */
   close(): Promise<void>;
 }

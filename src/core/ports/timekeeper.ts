@@ -19,6 +19,8 @@ export interface Timekeeper extends Clock {
   after(ms: number, call: () => void): CancelTimer;
   /** Calls `call` repeatedly until the timer is cancelled. Does not keep the process alive by default. */
   every(ms: number, call: () => void, options?: TimerOptions): CancelTimer;
+  /** Calls `call` in a later turn of the event loop, after waiting I/O. Keeps the process alive until then. */
+  nextTurn(call: () => void): void;
   /** Returns a signal that aborts after the delay, with a TimeoutError. Does not keep the process alive. */
   timeout(ms: number): AbortSignal;
 }
@@ -37,5 +39,6 @@ export const systemTimekeeper = (clock: Clock = systemClock): Timekeeper => ({
     if (!keepsAlive) timer.unref();
     return () => clearInterval(timer);
   },
+  nextTurn: (call) => void setImmediate(call),
   timeout: (ms) => AbortSignal.timeout(timerMs(ms)),
 });

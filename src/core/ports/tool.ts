@@ -64,7 +64,7 @@ export interface ToolContext {
   ): Promise<void>;
   /** Shows text to people while the call runs. It is not part of the outcome. */
   progress(text: string): void;
-  /** Reads content that was left out of the model's context, by its key. */
+  /** Reads content that was left out of the model's context, by its key or name. */
   recall(key: string): Promise<unknown>;
   /**
    * Lets another agent do a task in a child session. The child shares this session's budget and is cancelled with it.
@@ -90,7 +90,10 @@ export type Reconciled =
 export interface ApprovalRule {
   /** The roles that may approve or deny. By default approver and admin. */
   readonly roles?: readonly MemberRole[] | undefined;
-  /** Whether members who requested or steered the run are excluded, so that a second person has to decide. */
+  /**
+   * Whether a second person has to decide. Excludes every member whose words, files or edits entered the session or
+   * its subagents since the previous run ended, and the requester.
+   */
   readonly notRequester?: boolean | undefined;
   /** After this time without an answer, the call is denied. By default the call waits without limit. */
   readonly expiresInMs?: number | undefined;
@@ -113,6 +116,11 @@ export interface Tool {
   readonly caution?: string | undefined;
   readonly inputSchema: JsonSchema;
   readonly effects: Effects;
+  /**
+   * Set for a tool that runs programs which session files can influence. `open` means that this host has no working
+   * sandbox, so a person must approve each of them. `off` means that the deployment switched the sandbox off.
+   */
+  readonly confinement?: 'sandboxed' | 'open' | 'off' | undefined;
   /** Whether all effects of this call are in the session's folder and state, so that going back undoes them. */
   isConfined(input: Json): boolean;
   readonly repeat: RepeatPolicy;
@@ -146,6 +154,17 @@ export interface Tool {
   execute(input: never, context: ToolContext): unknown;
   reconcile?(input: never, context: ToolContext): Promise<Reconciled> | Reconciled;
   readonly trusted: boolean;
+  /** Whether the tool reads the outside world. Its results are marked as data, and taint the session. */
+  readonly untrusted: boolean;
+  /** Whether a `once` call may run without an approval although data from outside is in the context. */
+  readonly safeWhenTainted: boolean;
+  /** The outside server that wrote the description and the input schema. Absent if the author of the agent did. */
+  readonly describedBy?: string | undefined;
+  /**
+   * The paths of the session's folder that a call reads. A folder stands for everything in it. Without this, a call of a
+   * tool that uses files may read all of them.
+   */
+  reads?(input: never): readonly string[];
   /** Describes the output in one line for people. */
   summarize?(output: never, input: never): string;
   /** The changed files that a successful call records in the state. */

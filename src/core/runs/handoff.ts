@@ -3,15 +3,15 @@ import type { PayloadOf } from '../../schema/event.ts';
 import { HandoffTarget } from '../../schema/handoff.ts';
 import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { refuseUnableHolder } from '../engine/member-standing.ts';
-import { readPartialAnswer } from '../engine/read-partial-answer.ts';
+import { actingOn } from '../engine/acting-on.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import type { ModelAccess, RecordAccess, WriteAccess } from '../engine/scope.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { RecordAccess } from '../engine/scope.ts';
+import type { HeldBy, SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { refuseUnlessHolder } from '../session/holder.ts';
-import { abandoned } from '../session/runs/partial-answer.ts';
+import { afterStop, type StopAccess, settleAfterStop } from './after-stop.ts';
 import { pauseChildren, resumeChildren } from './pause.ts';
+import { refuseNewHolder } from './refuse-new-holder.ts';
 
 const Options = z.strictObject({ to: HandoffTarget, reason: Text.max(2000).optional() });
 export type HandoffOptions = z.input<typeof Options>;
@@ -24,14 +24,17 @@ const holdingOf = (target: HandoffTarget): Holding =>
 const isHeldSo = ({ holder, handoff }: SessionFold, { to, member, role }: Holding): boolean =>
   holder === to && (to === 'agent' || (handoff?.member === member && handoff?.role === role));
 
+const heldBy = ({ holder, handoff }: SessionFold): HeldBy =>
+  holder === 'agent' ? { holder } : { holder, member: handoff?.member, role: handoff?.role };
+
 const act = ({ to }: Holding): string => (to === 'agent' ? 'hand it back' : 'hand it on');
 
 /**
  * Hands the session to a person, on to another person, or back to the agent. The worker is fenced. The run and its
- * subagents wait until the session is handed back.
+ * subagents wait until the session is handed back. The owner may take the session from any holder.
  */
 export const handOver = async (
-  scope: WriteAccess & RecordAccess & Pick<ModelAccess, 'previews'>,
+  given: StopAccess & RecordAccess,
   key: SessionKey,
   input: HandoffOptions,
   { replay }: Pick<PayloadOf<'session.handed'>, 'replay'> = {},
@@ -39,22 +42,31 @@ export const handOver = async (
   const { to: target, reason } = parseInput('the handoff', Options, input);
   const holding = holdingOf(target);
   const { to, member } = holding;
-  if (member !== undefined && member !== scope.caller.member) await refuseUnableHolder(scope, member);
+  const scope = await actingOn(given, key);
+  const { summary } = (await scope.store.head(key))!;
+  if (member !== undefined) await refuseNewHolder(scope, summary, member);
+  const refuseOthers = (fold: SessionFold): void => {
+    if (summary.owner !== scope.caller.member) refuseUnlessHolder(fold, scope.caller, act(holding));
+  };
   const seen = await scope.folds.head(key);
-  refuseUnlessHolder(seen, scope.caller, act(holding));
-  if (seen.holder === 'agent' && to === 'human') await pauseChildren(scope, key, reason);
-  if (seen.holder === 'human' && to === 'agent' && seen.status !== 'paused') await resumeChildren(scope, key);
-  await scope.previews.store(key);
-  await new RunWriter(scope, key).claim(async (fold) => {
-    refuseUnlessHolder(fold, scope.caller, act(holding));
+  refuseOthers(seen);
+  // A repeated call completes what a crash interrupted.
+  const stopsChildren = to === 'human' && (seen.holder === 'agent' || isHeldSo(seen, holding));
+  if (seen.holder === 'human' && to === 'agent' && seen.status !== 'paused') {
+    await afterStop(scope, () => resumeChildren(scope, key));
+  }
+  const writer = new RunWriter(scope, key);
+  await scope.previews.store(key); // before the stop, which fences the worker that has shown it
+  const landed = await writer.seize((fold) => {
+    refuseOthers(fold);
     if (isHeldSo(fold, holding)) return undefined;
-    const partial = await readPartialAnswer(scope, key, fold);
-    const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };
-    const handed = { type: 'session.handed', payload: { ...holding, reason, replay }, ...common } as const;
-    const mustWait = to === 'human' && fold.run && !fold.run.waitingFor;
-    const broken = fold.run?.asked ? [abandoned(fold.run.asked.message, 'stopped', partial, common)] : [];
-    return mustWait
-      ? [...broken, { type: 'run.waiting', payload: { for: 'human', reason }, ...common }, handed]
-      : [...broken, handed];
+    const payload = { ...holding, reason, replay };
+    return {
+      drafts: [{ type: 'session.handed', payload, actor: scope.actor, turn: 'current', run: fold.run?.id }],
+      // The check above is void if another handoff lands first. It is then made again, for the new holder.
+      onlyWhile: { whileHeldBy: heldBy(fold) },
+    };
   });
+  await settleAfterStop(scope, key, landed && writer);
+  if (stopsChildren) await afterStop(scope, () => pauseChildren(scope, key, reason));
 };

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { type RunRecord, runStatuses } from '../../schema/run-record.ts';
+import type { RunRecord } from '../../schema/run-record.ts';
+import { runStatuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { partsOfCursor, wrongCursor } from '../engine/page.ts';
 import { keyOf, type LogAccess } from '../engine/scope.ts';
 import type { ListQuery, SessionKey } from '../ports/store.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
@@ -35,15 +36,6 @@ export interface WorkspaceRunPage extends RunPage {
 /** A page ends when it has read this many events. The next page continues there. */
 const maxScanned = 20_000;
 
-const notOurs = () =>
-  new PerdureError('INVALID_INPUT', 'the cursor does not come from this listing: leave it out to start over');
-
-const numbers = (cursor: string, form: RegExp): readonly string[] => {
-  const [, ...found] = form.exec(cursor) ?? [];
-  if (found.length === 0) throw notOurs();
-  return found;
-};
-
 const parseOptions = (options: RunsOptions) => {
   const { status, since, until, limit, cursor } = parseInput('the query', Options, options);
   const wanted: readonly string[] | undefined = typeof status === 'string' ? [status] : status;
@@ -73,7 +65,7 @@ const collect = async <Found extends { readonly record: RunRecord }>(
 
 const positionOf = (cursor: string | undefined): RunPosition | undefined => {
   if (cursor === undefined) return undefined;
-  const [below, from] = numbers(cursor, /^(\d{1,15})\.(\d{1,15})$/).map(Number);
+  const [below, from] = partsOfCursor(cursor, /^(\d{1,15})\.(\d{1,15})$/).map(Number);
   return { below: below!, from: from! };
 };
 
@@ -94,14 +86,10 @@ const mayHaveRuns = ({ agent, rewound, status }: SessionSummary): boolean =>
 /** Yields the sessions that can have runs, newest change first. */
 async function* sessionsWithRuns(scope: LogAccess, since: number): AsyncGenerator<SessionSummary, void, void> {
   for (let after: ListQuery['after']; ; ) {
-    const page = await scope.store.list(scope.workspace, { limit: pageSize, after });
-    for (const summary of page) {
-      if (summary.updatedAt < since) return;
-      if (mayHaveRuns(summary)) yield summary;
-    }
-    const last = page.at(-1);
-    if (page.length < pageSize || !last) return;
-    after = { updatedAt: last.updatedAt, id: last.id };
+    const { sessions, next } = await scope.store.list(scope.workspace, { limit: pageSize, after, since });
+    for (const summary of sessions) if (mayHaveRuns(summary)) yield summary;
+    if (!next) return;
+    after = next;
   }
 }
 
@@ -178,8 +166,8 @@ async function* workspaceRuns(
 
 const placeFrom = (cursor: string | undefined): Place | undefined => {
   if (cursor === undefined) return undefined;
-  const [at, seq, session] = numbers(cursor, /^(\d{1,16})\.(\d{1,15})\.(.+)$/);
-  if (!SessionId.safeParse(session).success) throw notOurs();
+  const [at, seq, session] = partsOfCursor(cursor, /^(\d{1,16})\.(\d{1,15})\.(.+)$/);
+  if (!SessionId.safeParse(session).success) throw wrongCursor();
   return { at: Number(at), seq: Number(seq), session: session! };
 };
 

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
+import type { Status } from '../../schema/lifecycle.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import { actingOn } from '../engine/acting-on.ts';
 import { readEvents } from '../engine/events.ts';
 import { type CommandSource, execute } from '../engine/execute.ts';
-import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
-import { type FollowAccess, keyOf, type LogAccess, type ModelAccess, type WriteAccess } from '../engine/scope.ts';
+import { type FollowAccess, keyOf, type LogAccess, type SightAccess, type WriteAccess } from '../engine/scope.ts';
+import { settleStops } from '../engine/settle-stops.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { lifecycle } from '../session/lifecycle.ts';
-import { abandoned } from '../session/runs/partial-answer.ts';
+import { afterStop, type StopAccess, settleAfterStop } from './after-stop.ts';
 
 const Options = z.strictObject({
   reason: Text.max(2000).optional(),
   withinMs: z.int().nonnegative().max(86_400_000).optional(),
 });
 export type PauseOptions = z.input<typeof Options>;
-
-type InterruptAccess = WriteAccess & Pick<ModelAccess, 'previews'>;
 
 const settled = async (scope: FollowAccess, key: SessionKey, after: number, signal: AbortSignal): Promise<void> => {
   for await (const { type } of readEvents(scope, key, { after, follow: true, signal })) {
@@ -41,7 +41,9 @@ const hasWork = ({ status, run, queue }: SessionFold): boolean =>
 /** Pauses the children at their next safe point, and their children in turn. */
 export const pauseChildren = (scope: WriteAccess, key: SessionKey, reason?: string): Promise<void> =>
   eachChild(scope, key, (child) =>
-    askToPause(scope, child, reason, async (fold) => (hasWork(fold) ? { type: 'pause', reason } : undefined)),
+    askToPause(scope, child, reason, async (fold, { isLast }) =>
+      hasWork(fold) ? { type: 'pause', reason, isRequest: isLast } : undefined,
+    ),
   );
 
 /**
@@ -56,20 +58,39 @@ const askToPause = async (
 ): Promise<SessionEvent | undefined> => {
   await pauseChildren(scope, key, reason);
   const [event] = await execute(scope, key, asked);
+  if (event?.type === 'session.pausing') await settleStops(scope, key); // no run may be at work any more
   await pauseChildren(scope, key, reason);
   return event;
 };
 
-const interrupt = async (scope: InterruptAccess, key: SessionKey, reason?: string): Promise<void> => {
-  await eachChild(scope, key, (child) => interrupt(scope, child, reason));
-  await scope.previews.store(key);
-  await new RunWriter(scope, key).claim(async (fold) => {
-    if (fold.status !== 'pausing') return undefined;
-    const common = { actor: scope.actor, turn: fold.turn, run: fold.run?.id };
-    const partial = await readPartialAnswer(scope, key, fold);
-    const broken = fold.run?.asked ? [abandoned(fold.run.asked.message, 'stopped', partial, common)] : [];
-    return [...broken, { type: 'session.paused', payload: { reason }, ...common }];
+const isAtWork = ({ run }: SessionFold): boolean => run !== undefined && !run.waitingFor;
+
+/**
+ * Pauses the run and then its subagents now, in one of these statuses, and fences their workers. Returns false if no
+ * run was at work. Its subagents are paused all the same, so that a repeated call completes what a crash interrupted.
+ */
+const interrupt = async (
+  scope: StopAccess,
+  key: SessionKey,
+  whileStatus: readonly Status[],
+  reason?: string,
+): Promise<boolean> => {
+  const writer = new RunWriter(scope, key);
+  await scope.previews.store(key); // before the stop, which fences the worker that has shown it
+  const landed = await writer.seize((fold) => {
+    if (!whileStatus.includes(fold.status) || !isAtWork(fold)) return undefined;
+    const { actor } = scope;
+    return {
+      drafts: [{ type: 'session.paused', payload: { reason }, actor, turn: 'current', run: fold.run?.id }],
+      onlyWhile: { whileStatus },
+    };
   });
+  await settleAfterStop(scope, key, landed && writer);
+  await afterStop(scope, async () => {
+    await eachChild(scope, key, (child) => interrupt(scope, child, whileStatus, reason));
+    await pauseChildren(scope, key, reason); // those that wait
+  });
+  return landed !== undefined;
 };
 
 /**
@@ -77,15 +98,21 @@ const interrupt = async (scope: InterruptAccess, key: SessionKey, reason?: strin
  * their workers are fenced.
  */
 export const pauseSession = async (
-  scope: InterruptAccess & FollowAccess,
+  given: StopAccess & FollowAccess,
   key: SessionKey,
   options: PauseOptions = {},
 ): Promise<void> => {
   const { reason, withinMs } = parseInput('the pause', Options, options);
-  const event = await askToPause(scope, key, reason, { type: 'pause', reason });
+  const scope = await actingOn(given, key);
+  if (withinMs === 0 && (await interrupt(scope, key, ['active', 'pausing'], reason))) return;
+  const event = await askToPause(scope, key, reason, async (_, { isLast }) => ({
+    type: 'pause',
+    reason,
+    isRequest: isLast,
+  }));
   if (event?.type !== 'session.pausing' || withinMs === undefined) return;
-  await settled(scope, key, event.seq, scope.clock.timeout(withinMs));
-  await interrupt(scope, key, reason);
+  if (withinMs > 0) await settled(scope, key, event.seq, scope.clock.timeout(withinMs));
+  await interrupt(scope, key, ['pausing'], reason);
 };
 
 const letGoOn = async (scope: WriteAccess, key: SessionKey, asked: CommandSource): Promise<void> => {
@@ -100,5 +127,5 @@ export const resumeChildren = (scope: WriteAccess, key: SessionKey): Promise<voi
   );
 
 /** Ends the pause of a session. Also resumes its children, unless a person holds the session. */
-export const resumeSession = (scope: WriteAccess, key: SessionKey): Promise<void> =>
-  letGoOn(scope, key, { type: 'resume' });
+export const resumeSession = async (scope: WriteAccess & Pick<SightAccess, 'whole'>, key: SessionKey): Promise<void> =>
+  letGoOn(await actingOn(scope, key), key, { type: 'resume' });

@@ -18,7 +18,7 @@ import {
 } from '../../schema/run-result.ts';
 import { Following, readEvents } from '../engine/events.ts';
 import { refuseBeyond } from '../engine/points.ts';
-import type { FollowAccess, HandleAccess } from '../engine/scope.ts';
+import type { FollowAccess, HandleAccess, SightAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { addUsage, noUsage, usageTold } from '../session/runs/run-fold.ts';
@@ -83,7 +83,7 @@ export async function* runStandings(
   }
 }
 
-export type RunHandleAccess = StreamAccess & HandleAccess;
+export type RunHandleAccess = StreamAccess & HandleAccess & Pick<SightAccess, 'whole'>;
 
 export const runHandle = (scope: RunHandleAccess, key: SessionKey, run: AdmittedRun): Run<Json> => {
   const { id, admittedAt } = run;
@@ -163,6 +163,8 @@ const waitAfter = (before: Rest | undefined, event: SessionEvent, run: RunId): R
       return undefined;
     case 'budget.set':
       return waitsFor(before, 'budget') ? undefined : before;
+    case 'quota.changed':
+      return waitsFor(before, 'quota') ? undefined : before;
     case 'session.handed':
       return waitsFor(before, 'human') ? undefined : before;
     default:

@@ -51,7 +51,7 @@ export const inheritedBy = async (
 ): Promise<UsageAmounts> => {
   const parent = (await store.head({ workspace, session }))?.parent;
   if (!parent) return noAmounts;
-  const within = { session: parent.session, ranges: [[1, parent.seq]] as const };
+  const within = { session, ranges: [[1, parent.seq]] as const };
   const { own, children } = await store.sumCharges(workspace, { ...when, within });
   return addAmounts(amountsOf(own), amountsOf(children));
 };

@@ -1,7 +1,6 @@
-import { PerdureError } from '../../schema/error.ts';
 import type { ResolveModel } from '../ports/model.ts';
 import type { Effects } from '../ports/tool.ts';
-import type { Agent } from '../session/agent.ts';
+import { type Agent, unknownAgent } from '../session/agent.ts';
 import { type ModelInfo, modelInfos } from '../session/model-infos.ts';
 import type { Scope } from './scope.ts';
 
@@ -35,6 +34,10 @@ const infoOf = (agent: Agent, resolve: ResolveModel): AgentInfo => ({
   })),
 });
 
+/** The agents that the caller may use. A caller of the reach `own` gets those that are offered to it. */
+export const offeredAgents = ({ agents, caller }: Pick<Scope, 'agents' | 'caller'>): Scope['agents'] =>
+  caller.reach === 'own' ? new Map([...agents].filter(([, { offeredTo }]) => offeredTo === 'own')) : agents;
+
 export const agentsOf = ({ agents, models }: Scope): Agents => {
   const all = [...agents.values()].sort((a, b) =>
     a.name === b.name ? b.version - a.version : a.name < b.name ? -1 : 1,
@@ -44,14 +47,7 @@ export const agentsOf = ({ agents, models }: Scope): Agents => {
     get: (name, version) => {
       const found = all.find((agent) => agent.name === name && (version === undefined || agent.version === version));
       if (found) return found;
-      const there = all.map((agent) => `${agent.name} ${agent.version}`).join(', ') || 'none';
-      throw new PerdureError(
-        'AGENT_INVALID',
-        `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here; available: ${there}`,
-        {
-          details: { name, version },
-        },
-      );
+      throw unknownAgent(all, { name, version });
     },
   };
 };

@@ -71,7 +71,7 @@ describe('a bound agent', () => {
     await session.append({ role: 'user', content: 'x' });
     await session.commit(note('from the web'), { by: 'model', provenance: 'unverified' });
     await session.bind(two);
-    const [migrated] = await session.commits({ limit: 1 });
+    const [migrated] = (await session.commits({ limit: 1 })).commits;
     expect(migrated).toMatchObject({ origin: { kind: 'migrate' }, provenance: 'unverified' });
   });
 

@@ -26,7 +26,7 @@ const called = (given: MutableValue): MessageInput => ({
 });
 const result = (given: MutableValue): MessageInput => ({
   role: 'tool',
-  content: [{ type: 'tool-result', callId: 'c1', tool: 't', outcome: 'ok', output: given as never }],
+  content: [{ type: 'tool-result', callId: 'c1', tool: 't', outcome: 'ok', output: given as never, untrusted: false }],
 });
 
 test.each([
@@ -42,7 +42,7 @@ test.each([
   const [event] = await appending;
   const { content } = event!.payload.message;
   expect(content).toEqual(message({ v: 1 }).content);
-  expect((await session.transcript()).at(-1)?.message.content).toEqual(content);
+  expect((await session.transcript()).entries.at(-1)?.message.content).toEqual(content);
   expect(await session.append(message({ v: 1 }), { idempotencyKey: 'k' })).toEqual([event]);
 });
 

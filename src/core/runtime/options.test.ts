@@ -225,7 +225,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, -5, 2 ** 48])(
     const store = openMemoryStore();
     const runtime = await openRuntime({ store, clock: { now: () => now } });
     await expect(runtime.sessions.open()).rejects.toMatchObject({ code: 'INVALID_INPUT' });
-    expect(await store.list('local' as never, { limit: 10 })).toEqual([]);
+    expect((await store.list('local' as never, { limit: 10 })).sessions).toEqual([]);
     const other = await openRuntime({ store: openMemoryStore(), clock: { now: () => 1_700_000_000_000.5 } });
     const { id } = await other.sessions.open();
     expect(await (await other.sessions.get(id)).verify()).toMatchObject({ ok: true });

@@ -108,13 +108,11 @@ describe('permissions', () => {
       await theirs.state(),
       await theirs.diff({ seq: 1 }, { seq: at }),
       await Array.fromAsync(theirs.events()),
-      await theirs.commits(),
-      await scoped.sessions.commits(),
+      (await theirs.commits()).commits,
+      (await scoped.sessions.commits()).commits,
       await theirs.context(),
       await theirs.verify(),
-      await mine.adopt(branch.id),
       await (await theirs.fork()).state(),
-      await mine.revert((await mine.commits())[0]!.seq),
     ]);
     expect(answers).toContain('plan.txt');
     expect(answers).not.toContain('the words within');
@@ -122,13 +120,17 @@ describe('permissions', () => {
       code: 'FORBIDDEN',
       message: expect.stringContaining('to the area files'),
     });
+    await expect(mine.adopt(branch.id)).rejects.toEqual(refused);
+    await expect(mine.rewind({ to: { seq: 1 } })).rejects.toEqual(refused);
+    await expect(mine.retry({ turn: 1 })).rejects.toEqual(refused);
+    await expect(theirs.revert(at)).rejects.toEqual(refused);
     expect(() => theirs.export()).toThrow(refused);
     expect(() => scoped.sessions.export([branch.id])).toThrow(refused);
     await expect(theirs.files.read('plan.txt')).rejects.toEqual(refused);
   });
 
   test('[ROLE1, ROLE4] a method that is missing from the permission table is never exposed', () => {
-    const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
+    const caller = { member: MemberId.parse('ann'), role: 'admin', reach: 'workspace' } as const;
     const calls = new CallsUnderWay(new AbortController().signal);
     const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
     expect(() => guard('run', { shout: () => 'a' }).shout).toThrow('run.shout is not in the permission table');
@@ -142,7 +144,7 @@ describe('permissions', () => {
   });
 
   test('[ST3] a call through a guarded handle is counted as in flight until it ends', async () => {
-    const caller = { member: MemberId.parse('ann'), role: 'admin' } as const;
+    const caller = { member: MemberId.parse('ann'), role: 'admin', reach: 'workspace' } as const;
     const calls = new CallsUnderWay(new AbortController().signal);
     const guard = guardWith(permissions, caller, (_verb, _target, work) => work(), calls);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -158,10 +160,10 @@ describe('permissions', () => {
     expect(order).toEqual(['call', 'settled']);
   });
 
-  test('[ROLE1] reading requires the role viewer, changing requires member, and workspace-wide verbs require admin', () => {
+  test('[ROLE1, ROLE5] reading requires the role viewer, changing requires member, limits and lifts require approver, and workspace-wide verbs require admin', () => {
     const least = (role: MemberRole) =>
       verbs.filter((verb: Permission) => verb.role === role).map(({ handle, method }) => `${handle}.${method}`);
-    expect(least('approver')).toEqual([]);
+    expect(least('approver')).toEqual(['session.limit', 'session.lift', 'session.clearTaint']);
     expect(least('admin')).toEqual([
       'sessions.import',
       'sessions.rebuildProjections',
@@ -169,7 +171,11 @@ describe('permissions', () => {
       'members.add',
       'members.change',
       'members.remove',
+      'quotas.list',
+      'quotas.set',
+      'quotas.remove',
       'keys.create',
+      'keys.createToken',
       'keys.list',
       'keys.rotate',
       'keys.revoke',

@@ -37,6 +37,10 @@ const direct = <Role extends 'viewer' | 'member'>(role: Role, ...areas: readonly
 const read = take('viewer', 'sessions');
 const follow = direct('viewer', 'sessions');
 const change = take('member', 'sessions');
+/** The permission to go back or to merge, which moves files too. */
+const moveFiles = take('member', 'sessions', 'files');
+/** The permission to change what a session may spend or trust. It is audited, because its role is above `member`. */
+const loosen = take('approver', 'sessions');
 /**
  * The permission to export. A bundle also contains the content of files, so it needs the area `files`. Logs and states
  * contain only the names of files.
@@ -50,11 +54,14 @@ const settle = {
   whom: 'a member whose role the approval accepts, by default approver or admin',
   isAudited: true,
 } as const;
-const maintain = take('admin', 'maintenance');
-const manageMembers = take('admin', 'members');
-const manageKeys = take('admin', 'keys');
-const manageSecrets = take('admin', 'vault');
-const manageWebhooks = take('admin', 'webhooks');
+/** The permission for what concerns the whole workspace, which no caller of the reach `own` has. */
+const ofWorkspace = <P extends Permission>(permission: P) => ({ ...permission, reach: 'workspace' }) as const;
+const maintain = ofWorkspace(take('admin', 'maintenance'));
+const manageMembers = ofWorkspace(take('admin', 'members'));
+const manageQuotas = ofWorkspace(take('admin', 'quotas'));
+const manageKeys = ofWorkspace(take('admin', 'keys'));
+const manageSecrets = ofWorkspace(take('admin', 'vault'));
+const manageWebhooks = ofWorkspace(take('admin', 'webhooks'));
 
 /** The minimum role of each verb, and the areas that an API key must include. Every surface uses this table. */
 export const permissions = {
@@ -74,6 +81,7 @@ export const permissions = {
     summary: read,
     append: change,
     update: change,
+    share: change,
     events: follow,
     transcript: read,
     context: read,
@@ -92,17 +100,21 @@ export const permissions = {
     approve: settle,
     deny: settle,
     handoff: change,
-    limit: change,
+    limit: ofWorkspace(loosen),
     usage: take('viewer', 'usage'),
     state: read,
     commit: change,
-    lift: change,
+    lift: ofWorkspace(loosen),
+    taint: read,
+    clearTaint: ofWorkspace(take('approver', 'approvals')),
     commits: read,
     toolCalls: read,
     watchCommits: follow,
-    revert: change,
-    adopt: change,
+    trace: read,
+    revert: moveFiles,
+    adopt: moveFiles,
     diff: read,
+    compare: read,
     bind: change,
     pin: change,
     unpin: change,
@@ -111,10 +123,11 @@ export const permissions = {
     track: change,
     beginCall: change,
     endCall: change,
-    retry: change,
+    retry: moveFiles,
+    attempts: read,
     replay: change,
     fork: change,
-    rewind: change,
+    rewind: moveFiles,
     happened: read,
     tree: read,
     verify: read,
@@ -149,8 +162,15 @@ export const permissions = {
     change: manageMembers,
     remove: manageMembers,
   },
-  keys: { create: manageKeys, list: manageKeys, rotate: manageKeys, revoke: manageKeys },
-  audit: { list: take('admin', 'audit') },
+  quotas: { mine: take('viewer', 'usage'), list: manageQuotas, set: manageQuotas, remove: manageQuotas },
+  keys: {
+    create: manageKeys,
+    createToken: ofWorkspace(take('admin', 'tokens')),
+    list: manageKeys,
+    rotate: manageKeys,
+    revoke: manageKeys,
+  },
+  audit: { list: ofWorkspace(take('admin', 'audit')) },
   vault: { set: manageSecrets, list: manageSecrets, remove: manageSecrets, rotate: manageSecrets },
   webhooks: {
     add: manageWebhooks,
@@ -169,8 +189,8 @@ export const permissions = {
     changes: follow,
     workers: maintain,
     usage: take('viewer', 'usage'),
-    worker: direct('member', 'maintenance'),
-    dispatcher: direct('member', 'maintenance'),
+    worker: ofWorkspace(direct('member', 'maintenance')),
+    dispatcher: ofWorkspace(direct('member', 'maintenance')),
   },
 } as const satisfies { readonly [Name in keyof Handles]: PermissionsOf<Handles[Name]> };
 

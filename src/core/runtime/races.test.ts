@@ -18,7 +18,7 @@ const gives = (callId: string): MessageInput => ({
 });
 
 const rolesOf = async (session: Session) =>
-  (await session.transcript()).map(({ message, turn }) => `${message.role} ${turn}`);
+  (await session.transcript()).entries.map(({ message, turn }) => `${message.role} ${turn}`);
 
 const open = async (database = newMemoryDatabase()) => openRuntime({ store: openMemoryStore(database) });
 
@@ -151,9 +151,9 @@ describe('forks and rewinds in the middle of a turn', () => {
   test('[FORK2, TRACK2] a call in flight at the point of a fork stays with the parent, whatever happens to the fork', async () => {
     const session = await started();
     const { promise, resolve } = Promise.withResolvers<string>();
-    const { wait } = await session.track({ wait: () => promise });
+    const { wait } = await session.track({ wait: () => promise }, { wait: { effects: 'none' } });
     const waiting = wait();
-    await expect.poll(() => session.toolCalls({ status: ['running'] })).toHaveLength(1);
+    await expect.poll(async () => (await session.toolCalls({ status: ['running'] })).calls).toHaveLength(1);
     const fork = await session.fork();
     const { seq } = await fork.summary();
     await fork.close();

@@ -5,7 +5,10 @@ import type {
   FollowAccess,
   HandleAccess,
   ModelAccess,
+  OutboundAccess,
+  RecallAccess,
   RecordAccess,
+  SightAccess,
   WorkerAccess,
   WorktreeAccess,
   WriteAccess,
@@ -18,9 +21,12 @@ export interface Scope
     WorktreeAccess,
     AgentAccess,
     ModelAccess,
+    OutboundAccess,
+    RecallAccess,
     RecordAccess,
     CallerAccess,
     WorkerAccess,
-    HandleAccess {
+    HandleAccess,
+    SightAccess {
   readonly audited: Audited;
 }

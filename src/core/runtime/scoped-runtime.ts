@@ -4,6 +4,7 @@ import type { Audit } from '../access/audit.ts';
 import type { OnceRequest } from '../access/idempotent-requests.ts';
 import type { Keys } from '../access/keys.ts';
 import type { Members } from '../access/members.ts';
+import type { Quotas } from '../access/quotas.ts';
 import type { ChangesOptions, SessionChange } from '../engine/changes.ts';
 import type { Collected, GcOptions } from '../maintenance/gc.ts';
 import type { Approvals } from '../runs/approvals.ts';
@@ -54,6 +55,7 @@ export interface ScopedRuntime extends RuntimeVerbs {
   readonly agents: Agents;
   readonly approvals: Approvals;
   readonly members: Members;
+  readonly quotas: Quotas;
   readonly keys: Keys;
   readonly audit: Audit;
   readonly vault: Vault;

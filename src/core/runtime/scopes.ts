@@ -6,20 +6,27 @@ import { auditTrail } from '../access/audit.ts';
 import { CallsUnderWay } from '../access/calls-under-way.ts';
 import { guardWith } from '../access/guard.ts';
 import { type Identity, ParsedIdentity } from '../access/identity.ts';
+import { recordRegression, storeWentBack } from '../access/record-regression.ts';
+import { newOwners, sightOf } from '../access/sight.ts';
 import { Previews } from '../engine/previews.ts';
 import type { Timing } from '../engine/scope.ts';
 import { defaultSnapshotPolicy, SessionFolds, type SnapshotPolicy } from '../engine/session-folds.ts';
+import { SharedTails } from '../engine/shared-tails.ts';
 import { blobsOf } from '../files/blobs-of.ts';
 import { Worktrees } from '../files/disk/worktrees.ts';
+import { defaultOutboundPolicy, type OutboundPolicy } from '../host/outbound-policy.ts';
 import type { ResolveModel } from '../ports/model.ts';
+import type { Notes } from '../ports/notes.ts';
 import type { Random } from '../ports/random.ts';
 import type { RuntimeStore } from '../ports/runtime-store.ts';
 import { noSpans, type Spans } from '../ports/spans.ts';
 import type { Timekeeper } from '../ports/timekeeper.ts';
+import type { Tool } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
 import type { Secret } from '../session/redaction/redact.ts';
 import type { MasterKeySource } from '../vault/master-key.ts';
 import { Vaults } from '../vault/vaults.ts';
+import { offeredAgents } from './agents.ts';
 import { permissions } from './permissions.ts';
 import type { Scope } from './scope.ts';
 
@@ -47,19 +54,26 @@ export interface ScopeOptions extends Settings {
   /** The secrets of the configuration, which are known in every workspace. */
   readonly secrets: () => Promise<readonly Secret[]>;
   readonly masterKey: MasterKeySource;
+  readonly outbound?: Partial<OutboundPolicy> | undefined;
   readonly clock: Timekeeper;
   readonly random: Random;
   readonly onWarning: (problem: unknown) => void;
   readonly closing: AbortSignal;
   /** Keyed by name and version. */
   readonly agents: ReadonlyMap<string, Agent>;
+  readonly recallTool: Tool;
   readonly spans?: Spans | undefined;
+  /** Carries notes in place of the store. */
+  readonly notes?: Notes | undefined;
   readonly onAppended?: ((events: readonly SessionEvent[]) => void) | undefined;
   readonly needWorker: Scope['needWorker'];
 }
 
 export interface Scopes {
+  /** The scope in which the runtime itself acts, for workers and maintenance. It sees every session. */
   of(identity: Identity): Scope;
+  /** The same scope as its caller may use it. It shows only the sessions and agents that the caller sees. */
+  ofCaller(trusted: Scope): Scope;
   readonly agents: ReadonlyMap<string, Agent>;
   readonly vaults: Vaults;
   /** The calls in progress of all handles. */
@@ -88,12 +102,17 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     secrets,
     masterKey,
     agents,
+    recallTool,
     spans = noSpans,
+    notes = store,
     onAppended = () => {},
     needWorker,
   } = options;
   const { snapshots, timing } = settingsOf(options);
-  const folds = new SessionFolds(store, snapshots, onWarning);
+  const folds = new SessionFolds(store, snapshots, onWarning, async (regression) => {
+    onWarning(storeWentBack(regression));
+    await recordRegression({ records: store, clock }, regression).catch(onWarning);
+  });
   const worktrees = new Worktrees();
   const calls = new CallsUnderWay(closing);
   const shared = {
@@ -114,13 +133,16 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     },
     folds,
     agents,
+    recallTool,
     closing,
     onWarning,
-    previews: new Previews(store, clock, closing),
+    previews: new Previews(notes, clock, closing),
+    tails: new SharedTails({ store, clock }),
     timing,
     worktrees,
     data,
     storeFile,
+    outbound: { ...defaultOutboundPolicy, ...options.outbound },
   };
   const vaults = new Vaults({ records: store, clock, random, masterKey, configured: secrets });
   const scopeOf = (identity: Identity): Scope => {
@@ -139,10 +161,15 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
       caller,
       audited,
       give: guardWith(permissions, caller, audited, calls),
+      seesByReach: async () => true,
+      listByRole: (...asked) => store.list(...asked),
+      whole: { store, folds },
     };
   };
+  const owners = newOwners();
   return {
     of: scopeOf,
+    ofCaller: (trusted) => ({ ...trusted, ...sightOf({ ...trusted, owners }), agents: offeredAgents(trusted) }),
     agents,
     vaults,
     calls,

@@ -12,27 +12,28 @@ import { type Json, Text } from '../../schema/json.ts';
 import { isAtLeast } from '../../schema/member-roles.ts';
 import { Message, type MessageInput, ToolCallId } from '../../schema/message.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { Point } from '../../schema/point.ts';
 import { ReportedFiles } from '../../schema/reported-files.ts';
 import { Limits } from '../../schema/run.ts';
-import type { OwnState, Provenance, State } from '../../schema/state.ts';
+import type { OwnState, Provenance, ShownState } from '../../schema/state.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import type { TaintReport } from '../../schema/taint.ts';
+import type { Trace } from '../../schema/trace.ts';
 import { writeBundle } from '../bundles/write-bundle.ts';
 import { type Compaction, type CompactOptions, compactSession } from '../context/compact.ts';
 import { type ContextOptions, readContext } from '../context/context.ts';
 import { recallKey } from '../context/recall.ts';
-import { readTranscript, type TranscriptEntry, type TranscriptOptions } from '../context/transcript.ts';
+import { readTranscript, type TranscriptOptions, type TranscriptPage } from '../context/transcript.ts';
 import { type EventsOptions, readEvents } from '../engine/events.ts';
 import { type ExecuteOptions, execute } from '../engine/execute.ts';
 import { leaveFolder } from '../engine/open-files.ts';
 import type { DiffPlace } from '../engine/places.ts';
-import { findPoint } from '../engine/points.ts';
+import { refuseUnoffered } from '../engine/refuse-unoffered.ts';
 import { keyOf } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
 import { damageOf } from '../maintenance/describe-damage.ts';
 import { despiteDamage } from '../maintenance/quarantine.ts';
 import { type Verification, type VerifyOptions, verifySession } from '../maintenance/verify.ts';
-import { type AnswerOptions, answerApproval } from '../runs/approvals.ts';
+import { type AnswerOptions, type ApproveOptions, answerApproval } from '../runs/approvals.ts';
 import { cancelRun } from '../runs/cancel.ts';
 import { findRun } from '../runs/find-run.ts';
 import { type HandoffOptions, handOver } from '../runs/handoff.ts';
@@ -44,7 +45,7 @@ import type { Run } from '../runs/runs.ts';
 import { type SendInput, type SendOptions, sendInput } from '../runs/send.ts';
 import { type SessionUsage, usageOf } from '../runs/usage.ts';
 import { type WaitingInput, waitingInputs } from '../runs/waiting-inputs.ts';
-import type { Agent, OutputOf, OwnOf } from '../session/agent.ts';
+import { type Agent, isAgent, type OutputOf, type OwnOf } from '../session/agent.ts';
 import type { Context } from '../session/context/context.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import { encodeValid } from '../session/events/event-codec.ts';
@@ -52,17 +53,22 @@ import type { CommitRecord } from '../session/state/commit-record.ts';
 import { type SessionArtifacts, sessionArtifacts } from '../session-files/artifacts.ts';
 import { type SessionFiles, sessionFiles } from '../session-files/session-files.ts';
 import { type Adoption, type AdoptOptions, adoptBranch } from '../sessions/adopt.ts';
+import { type AttemptPage, type AttemptsOptions, listAttempts } from '../sessions/attempts.ts';
 import { type ForkOptions, forkSession } from '../sessions/fork.ts';
 import { type HappenedOptions, readHappened } from '../sessions/happened.ts';
 import { repairSession } from '../sessions/repair.ts';
 import { type Reversal, revertCommit } from '../sessions/revert.ts';
 import { type Rewind, type RewindOptions, rewindSession } from '../sessions/rewind.ts';
+import { type ShareOptions, shareSession } from '../sessions/share.ts';
 import { readTree, type TreeNode } from '../sessions/tree.ts';
-import type { CallDetails } from '../state/call-contents.ts';
 import { type Change, type CommitOptions, commitState, liftProvenance } from '../state/commit.ts';
-import { findCalls, findCommits } from '../state/commits.ts';
-import { diffPlaces, type SessionDiff } from '../state/diff.ts';
+import { type CallPage, type CommitPage, findCalls, findCommits } from '../state/commits.ts';
+import { type Comparison, compareBranches } from '../state/compare.ts';
+import { type DiffOptions, diffPlaces, type SessionDiff } from '../state/diff.ts';
+import { readState, type StateOptions } from '../state/read-state.ts';
 import type { CallFilter, CommitFilter, WatchFilter } from '../state/record-filter.ts';
+import { type ClearTaintOptions, clearTaint, readTaint } from '../state/taint.ts';
+import { type TraceOptions, traceEntry } from '../state/trace.ts';
 import { watchCommits } from '../state/watch.ts';
 import { endDeadCalls } from '../tracking/dead-calls.ts';
 import type { TrackDeclarations } from '../tracking/declaration.ts';
@@ -71,6 +77,7 @@ import { callTracking } from '../tracking/track.ts';
 import type { BeginCall } from '../tracking/tracked-call.ts';
 import {
   type DeclarationsFor,
+  isToolClient,
   type ToolClient,
   type ToolSet,
   type Tracked,
@@ -101,6 +108,10 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   summary(): Promise<SessionSummary>;
   /** Changes the title, metadata or priority. */
   update(about: Description): Promise<void>;
+  /**
+   * Changes who sees the session, and the sessions of its subagents. Only its owner may, or an admin, which is audited.
+   */
+  share(options: ShareOptions): Promise<void>;
   /**
    * Binds the session to an agent, or to another version of its agent. The returned handle has the types of that agent.
    */
@@ -180,7 +191,7 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
   /** Answers the agent's question, by the id of its call. */
   answer(callId: string, text: string): Promise<void>;
   /** Approves a waiting call, by the id of the approval. The model receives the comment with the result. */
-  approve(approval: string, options?: AnswerOptions): Promise<void>;
+  approve(approval: string, options?: ApproveOptions): Promise<void>;
   /** Denies a waiting call. The model receives the comment. */
   deny(approval: string, options?: AnswerOptions): Promise<void>;
   /**
@@ -192,8 +203,10 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   // State
 
-  /** The typed state, now or at a point. */
-  state(options?: z.input<typeof AtPoint>): Promise<State<Own>>;
+  /** The typed state, now or at a point. `waiting` is computed from the log: what the session waits for there. */
+  state(options?: StateOptions & { readonly path?: undefined }): Promise<ShownState<Own>>;
+  /** The part of the state at a path. Fails with POINT_NOT_FOUND if there is nothing. */
+  state(options: StateOptions & { readonly path: string }): Promise<Json>;
   /** Changes the state by a function on a draft, or by an RFC 6902 patch. Returns undefined if nothing changed. */
   commit(change: Change<Own>, options?: CommitOptions): Promise<CommitRecord | undefined>;
   /** Raises the provenance of state entries, and records why. */
@@ -201,10 +214,22 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
     path: string | readonly string[],
     options: { readonly to: Provenance; readonly why: string },
   ): Promise<CommitRecord>;
-  /** Returns matching commits of the live lineage, newest first. */
-  commits(filter?: CommitFilter): Promise<readonly CommitRecord[]>;
+  /** What taints the session: the results that brought data from outside, and the files that carry it on. */
+  taint(): Promise<TaintReport>;
+  /**
+   * Vouches for what the session holds, with a reason. Only an approver may, and it is audited. Returns what tainted it.
+   * Fails with CONFLICT if further data from outside came in meanwhile.
+   */
+  clearTaint(options: ClearTaintOptions): Promise<TaintReport>;
+  /** Returns matching commits of the live lineage, newest first, page by page. */
+  commits(filter?: CommitFilter): Promise<CommitPage>;
   /** Yields every matching commit when it is appended, starting at this call. */
   watchCommits(filter?: WatchFilter): AsyncGenerator<CommitRecord, void, void>;
+  /**
+   * Walks from an entry such as `/facts/port`, a file such as `files:src/a.ts` or an event such as `seq:17` back to the
+   * messages and results that it rests on, and forward to what rests on it.
+   */
+  trace(entry: string, options?: TraceOptions): Promise<Trace>;
   /**
    * Reverts a commit. Reverting an adoption also reverts its file changes. Reverting any other commit does not change
    * files.
@@ -219,14 +244,19 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
    */
   events(options?: EventsOptions): AsyncGenerator<SessionEvent, void, void>;
   /**
-   * Matching calls of the live lineage, newest first, also those that were refused before they ran. A call that was cut
-   * off by a fork or a rewind is reported as `interrupted`. With `input`, each call has its input and output.
+   * Matching calls of the live lineage, newest first, page by page. Includes calls that were refused before they ran. A
+   * call that was cut off by a fork or a rewind is reported as `interrupted`. With `input`, each call has its input and output.
    */
-  toolCalls(filter?: CallFilter): Promise<readonly CallDetails[]>;
+  toolCalls(filter?: CallFilter): Promise<CallPage>;
   /** The whole family that the session belongs to, from its root. */
   tree(): Promise<TreeNode>;
-  /** The differences between two places, both as a patch and grouped by the kind of change. */
-  diff(from: DiffPlace, to: DiffPlace): Promise<SessionDiff>;
+  /** What happened differently between two places, and how their states and files differ. */
+  diff(from: DiffPlace, to: DiffPlace, options?: DiffOptions): Promise<SessionDiff>;
+  /**
+   * What came of 2 to 8 branches since the point that all of them share: answer, decisions, files, usage and outcome. A
+   * branch is any place, such as another session or an attempt at a turn.
+   */
+  compare(branches: readonly DiffPlace[]): Promise<Comparison>;
   /** Creates a child session that continues from a point, by default from the head. Nothing is copied. */
   fork(options?: ForkOptions): Promise<Session<Own, Output>>;
   /** Adopts the changes of a branch in state and files, as one commit. Reports the entries that both sides changed. */
@@ -243,6 +273,11 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
    */
   retry(options: RetryOptions): Promise<Retry<Output>>;
   /**
+   * The attempts at retried turns, page by page. Each names its place: `{ turn, attempt }` is a point of every verb
+   * that takes one, also after a retry or a rewind left it behind.
+   */
+  attempts(options?: AttemptsOptions): Promise<AttemptPage>;
+  /**
    * The calls with effects that the session's rewinds, retries, fork and adoptions left behind. With `after`, those
    * that going back to this point would leave behind.
    */
@@ -255,17 +290,23 @@ export interface Session<Own = Record<string, unknown>, Output = unknown> {
 
   // Context
 
-  /** The messages of the live lineage, now or at a point. */
-  transcript(options?: TranscriptOptions): Promise<readonly TranscriptEntry[]>;
-  /** The context that a model would receive next. */
+  /**
+   * The messages of the live lineage, now or at a point, oldest first. The first page has the newest messages, and its
+   * cursor leads to those before them.
+   */
+  transcript(options?: TranscriptOptions): Promise<TranscriptPage>;
+  /** The context that a model would receive next. `evicted` names what it leaves out, for `recall`. */
   context(options?: ContextOptions): Promise<Context>;
   /** Keeps a fact verbatim in every context from the next turn on. */
   pin(fact: string): Promise<void>;
   /** Undoes `pin`. */
   unpin(fact: string): Promise<void>;
-  /** Replaces the older turns of the context by a summary. Returns undefined if there is nothing to compact. */
+  /**
+   * Replaces the older turns of the context by a summary, and commits the facts and decisions that the summarizer
+   * extracted. Returns undefined if there is nothing to compact.
+   */
   compact(options?: CompactOptions): Promise<Compaction | undefined>;
-  /** Returns content that was left out of a context, by its key. */
+  /** Returns content that was left out of a context, by its key or name, such as `file:src/a.ts@turn:4`. */
   recall(key: string): Promise<unknown>;
 
   // Files
@@ -297,7 +338,6 @@ const pinProblem = (fact: string): PerdureError =>
 const Messages = z.strictObject({ messages: listOf(Message, { max: maxMessages }) });
 const WithKey = z.strictObject({ idempotencyKey: CallersKey.optional() });
 const AppendOptions = WithKey.extend({ files: ReportedFiles.optional() });
-const AtPoint = z.strictObject({ at: Point.optional() });
 const WithReason = z.strictObject({ reason: Text.max(2000).optional() });
 
 /** Turns plain text into one text part, and adds missing ids. The schema validates everything else. */
@@ -316,6 +356,7 @@ export type SessionOf<A extends Agent> = Session<OwnOf<A>, OutputOf<A>>;
  */
 export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Json> => {
   const key = keyOf(scope, id);
+  const files = sessionFiles(scope, key);
   const trackCalls = callTracking(scope, key);
   const run = async (command: SessionCommand, options?: ExecuteOptions) => execute(scope, key, command, options);
   const move = async (command: SessionCommand): Promise<void> => {
@@ -330,7 +371,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
   const maySettle = isAtLeast(scope.caller.role, 'member'); // as `append` requires
   return scope.give<Session<OwnState, Json>>('session', {
     id,
-    files: sessionFiles(scope, key),
+    files,
     artifacts: sessionArtifacts(scope, key),
     summary: async () => {
       const head = await scope.store.head(key);
@@ -368,6 +409,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
     },
     usage: () => usageOf(scope, key),
     update: async (about) => move({ type: 'update', ...parseInput('the description', Description, about) }),
+    share: (options) => shareSession(scope, key, options),
     events: (options) => readEvents(scope, key, options),
     transcript: (options) => readTranscript(scope, key, options),
     context: (options) =>
@@ -385,15 +427,15 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
       await leaveFolder(scope, key);
     },
     unarchive: () => despiteDamage(scope, key, () => move({ type: 'unarchive' })),
-    state: async (options = {}) => {
-      const { at } = parseInput('the query', AtPoint, options);
-      return (await scope.folds.at(key, await findPoint(scope, key, at))).state;
-    },
+    state: (options?: StateOptions) => readState(scope, key, options) as Promise<never>,
     commit: (change, options) => commitState(scope, key, change, options),
     lift: (path, options) => liftProvenance(scope, key, path, options),
+    taint: () => readTaint(scope, key),
+    clearTaint: (options) => thenWork(clearTaint(scope, key, options)),
     commits: (filter) => findCommits(scope, key, filter),
     toolCalls: (filter) => findCalls(scope, key, filter),
     watchCommits: (filter) => watchCommits(scope, key, filter),
+    trace: (entry, options) => traceEntry(scope, key, entry, options),
     revert: (seq, options) => revertCommit(scope, key, seq, options),
     adopt: async (branch, options) =>
       adoptBranch(
@@ -402,8 +444,11 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
         parseInput('the branch', SessionId, typeof branch === 'string' ? branch : branch?.id),
         options,
       ),
-    diff: (from, to) => diffPlaces(scope, key, from, to),
+    diff: (from, to, options = {}) =>
+      diffPlaces(scope, key, [from, to], options, async (a, b) => (await files.diff(a, b)).files),
+    compare: (branches) => compareBranches(scope, key, branches),
     bind: async <A extends Agent>(agent: A) => {
+      if (isAgent(agent)) refuseUnoffered(scope, agent);
       await move({ type: 'bind', agent });
       return sessionHandle(scope, id) as SessionOf<A>;
     },
@@ -424,7 +469,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
       let begin: BeginCall | undefined;
       const tracked = wrapTools((call) => begin!(call), tools);
       const declared = (declarations ?? {}) as TrackDeclarations;
-      begin = await trackCalls(declared, toolRunner(tools, declared));
+      begin = await trackCalls(declared, toolRunner(tools, declared), isToolClient(tools));
       return tracked;
     },
     beginCall: async (call, options = {}) =>
@@ -438,6 +483,7 @@ export const sessionHandle = (scope: Scope, id: SessionId): Session<OwnState, Js
         parseInput('the options', WithKey, options),
       ),
     retry: (options) => thenWork(retryTurn(scope, key, options)),
+    attempts: (options) => listAttempts(scope, key, options),
     replay: (options) => replayTurn(scope, key, options),
     fork: async (options) => sessionHandle(scope, await forkSession(scope, key, options)),
     rewind: (options) => rewindSession(scope, key, options),

@@ -27,6 +27,8 @@ export interface FilesEdit {
 
 interface About extends z.infer<typeof ChangeOptions> {
   readonly origin?: NewFiles['origin'];
+  readonly contributors?: NewFiles['contributors'];
+  readonly restores?: FilesCommand['restores'];
   /** The body of the request, for the idempotency key. */
   readonly body: unknown;
 }
@@ -39,7 +41,7 @@ const snapshotSeq = (events: readonly SessionEvent[]): number | undefined =>
 export const changeFiles = async (
   scope: WriteAccess & FilesAccess & AgentAccess,
   key: SessionKey,
-  { why, origin, idempotencyKey, body }: About,
+  { why, origin, contributors, restores, idempotencyKey, body }: About,
   edit: (read: ReadTree, root: BlobHash, fold: SessionFold) => Promise<FilesEdit | undefined>,
 ): Promise<number | undefined> => {
   const command = async (fold: SessionFold): Promise<FilesCommand | undefined> => {
@@ -48,8 +50,8 @@ export const changeFiles = async (
     if (!edited || edited.root === root) return undefined;
     await scope.blobs.putBlobs(edited.blobs);
     const leftOut = fold.files?.leftOut ?? {};
-    const files = { tree: edited.root, changes: edited.changes, leftOut, origin };
-    return { type: 'files', files, why, agents: scope.agents };
+    const files = { tree: edited.root, changes: edited.changes, leftOut, origin, contributors };
+    return { type: 'files', files, why, restores, agents: scope.agents };
   };
   return snapshotSeq(await execute(scope, key, command, { idempotencyKey, body }));
 };

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { parseInput } from '../../schema/parse-input.ts';
+import { Point } from '../../schema/point.ts';
 import { pointerOf } from '../../schema/pointer.ts';
 import type { ChangedFile, State } from '../../schema/state.ts';
+import { findPoint } from '../engine/points.ts';
 import type { FilesAccess, LogAccess } from '../engine/scope.ts';
 import { findEntry, treeReader } from '../files/read-tree.ts';
 import { isSameEntry, treeOf } from '../files/tree.ts';
@@ -9,9 +11,12 @@ import type { SessionKey } from '../ports/store.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { everyFile } from '../session/state/file-entries.ts';
 import { eachCommit } from '../state/commits.ts';
+import { SaidReader } from '../state/said.ts';
 import { type FilePath, parseFilePath } from './file-path.ts';
 
 const Options = z.strictObject({
+  /** Only changes up to this point. By default up to the newest event. */
+  at: Point.optional(),
   limit: z.int().positive().max(1000).default(100),
   /** Whether to include changes that were rewound. */
   includeRewound: z.boolean().default(false),
@@ -20,7 +25,7 @@ export type HistoryOptions = z.input<typeof Options>;
 
 /** A change of a file: what changed, when, by which actor, and why. `path` is the file's path at that time. */
 export type FileVersion = ChangedFile &
-  Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
+  Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'said' | 'why'>;
 
 const entry = (name: string): string => pointerOf('filesModified', name);
 const everything = entry(everyFile);
@@ -45,7 +50,8 @@ async function* merged(
   }
 }
 
-type Change = Pick<ChangedFile, 'change' | 'from'>;
+/** A change, with the call that the state names for it. */
+type Change = Pick<ChangedFile, 'change' | 'from'> & { readonly cause?: FileVersion['cause'] };
 
 /** The change as recorded in the state. */
 const recordedChange = async (
@@ -59,7 +65,9 @@ const recordedChange = async (
   const recorded = whole
     ? (whole.value as State['filesModified'][string])
     : (await scope.folds.at(key, seq)).state.filesModified[path];
-  return recorded && { change: recorded.change, ...(recorded.from !== undefined && { from: recorded.from }) };
+  if (!recorded) return undefined;
+  const { change, from, tool, callId } = recorded;
+  return { change, ...(from !== undefined && { from }), ...(tool && callId && { cause: { tool, callId } }) };
 };
 
 /** The change, found by comparing the snapshots before and after the commit. */
@@ -114,15 +122,16 @@ async function* versionsOf(
   scope: LogAccess & FilesAccess,
   key: SessionKey,
   place: FilePath,
-  window: { readonly includeRewound: boolean; readonly before: number },
+  window: Parameters<typeof eachCommit>[3],
 ): AsyncGenerator<FileVersion, void, void> {
   const { path, segments } = place;
   const top = segments.length > 1 ? entry(`${segments[0]}/`) : entry(path);
   const found = merged(eachCommit(scope, key, top, window), eachCommit(scope, key, everything, window));
   for await (const commit of found) {
-    const { session, seq, turn, at, actor, cause, why } = commit;
+    const { session, seq, turn, at, actor, cause, said, why } = commit;
     const change = await changeOf(scope, key, place, commit);
-    if (change) yield { path, ...change, session, seq, turn, at, actor, cause, why };
+    const made = { session, seq, turn, at, actor, why, ...(said && { said }) };
+    if (change) yield { path, ...change, ...made, cause: cause ?? (commit.origin ? undefined : change.cause) };
   }
 }
 
@@ -133,13 +142,14 @@ export const historyOf = async (
   input: string,
   options: HistoryOptions = {},
 ): Promise<readonly FileVersion[]> => {
-  const { limit, includeRewound } = parseInput('the query', Options, options);
+  const { at, limit, includeRewound } = parseInput('the query', Options, options);
+  const from = at ? await scope.folds.at(key, await findPoint(scope, key, at)) : await scope.folds.outline(key);
   const versions: FileVersion[] = [];
   let place: FilePath | undefined = parseFilePath(input);
   for (let before = Number.MAX_SAFE_INTEGER; place && versions.length < limit; ) {
     const current: FilePath = place;
     place = undefined;
-    for await (const version of versionsOf(scope, key, current, { includeRewound, before })) {
+    for await (const version of versionsOf(scope, key, current, { from, includeRewound, before })) {
       versions.push(version);
       if (versions.length >= limit) break;
       if (version.from === undefined) continue;
@@ -148,5 +158,5 @@ export const historyOf = async (
       break;
     }
   }
-  return versions;
+  return new SaidReader(scope, key).of(versions);
 };

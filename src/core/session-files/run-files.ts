@@ -64,6 +64,13 @@ export type FilesWriter = Pick<RunWriter, 'key' | 'fold' | 'decide' | 'record'>;
  */
 export interface Preparation {
   newCause(): Cause;
+  /**
+   * Whether the command may run in a worktree with this tree. `unanswered` means that a person must approve it first.
+   * `refused` means that a person denied it, or let the approval expire.
+   */
+  permission(tree: BlobHash): Promise<'granted' | 'unanswered' | 'refused'>;
+  /** Records that the command was refused. The run continues without it. */
+  skip(tree: BlobHash): Promise<void>;
   run(place: WorktreePlace, cause: Cause): Promise<void>;
 }
 
@@ -141,9 +148,7 @@ export class RunFiles implements Disposable {
     const fold = await writer.fold();
     this.#seq = fold.seq;
     if (this.#tree === treeOf(fold)) {
-      if (!this.#isToPrepare(this.#tree)) return true;
-      await this.#prepare(this.#tree);
-      return false;
+      return this.#prepareIfAllowed(this.#tree);
     }
     await makePlace(this.place);
     if (this.place.isBound) {
@@ -267,6 +272,26 @@ export class RunFiles implements Disposable {
   /** Whether `prepare` must run. It runs once after each restore, and never in a person's own folder. */
   #isToPrepare(tree: BlobHash): boolean {
     return this.#parts.prepare !== undefined && !this.#isPrepared && !this.place.isBound && tree !== emptyTree.hash;
+  }
+
+  /** The tree in which `prepare` has not run, because a person must approve it first. Call `ready` before. */
+  get unpreparedTree(): BlobHash | undefined {
+    return this.#tree !== undefined && this.#isToPrepare(this.#tree) ? this.#tree : undefined;
+  }
+
+  /** Returns true if nothing is left to do, also if the command must wait for a person. */
+  async #prepareIfAllowed(tree: BlobHash): Promise<boolean> {
+    const permission = this.#isToPrepare(tree) && (await this.#parts.prepare!.permission(tree));
+    if (permission === 'granted') {
+      await this.#prepare(tree);
+      return false;
+    }
+    if (permission === 'refused') {
+      await this.#parts.prepare!.skip(tree);
+      this.#isPrepared = true;
+      await this.#mark(tree);
+    }
+    return true;
   }
 
   async #prepare(tree: BlobHash): Promise<void> {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PayloadOf } from '../../schema/event.ts';
 import type { Tool } from '../ports/tool.ts';
-import { type Agent, defaultModelWaitMs } from './agent.ts';
+import { type Agent, defaultAnswerBytes, defaultMaxCalls, defaultModelWaitMs } from './agent.ts';
 
 /**
  * The maximum number of tools with separate digests. An agent with more tools has one digest for all of them, so that
@@ -38,12 +38,26 @@ const modelContent = ({ models, modelNames }: Agent): unknown => {
 };
 
 /** The policies. Those that have their default are left out, so that a new policy changes no digest. */
-const policyContent = ({ maxSteps, budget, summarize, onModelFailure, maxModelWaitMs }: Agent): unknown => ({
+const policyContent = ({
+  maxSteps,
+  budget,
+  summarize,
+  onModelFailure,
+  maxModelWaitMs,
+  maxAnswerBytes,
+  maxCalls,
+  recall,
+  tainted,
+}: Agent): unknown => ({
   maxSteps,
   budget,
   summarize: summarize !== undefined,
   ...(onModelFailure !== 'fallback' && { onModelFailure }),
   ...(maxModelWaitMs !== defaultModelWaitMs && { maxModelWaitMs }),
+  ...(maxAnswerBytes !== defaultAnswerBytes && { maxAnswerBytes }),
+  ...(maxCalls !== defaultMaxCalls && { maxCalls }),
+  ...(recall !== 'auto' && { recall }),
+  ...(Object.keys(tainted).length > 0 && { tainted }),
 });
 
 const toolDigests = (tools: Agent['tools']): Record<string, string> => {

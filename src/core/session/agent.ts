@@ -6,12 +6,15 @@ import { fieldProblem } from '../../schema/field-problem.ts';
 import type { Json } from '../../schema/json.ts';
 import { jsonProblem, textProblem } from '../../schema/json-problem.ts';
 import { pointerOf } from '../../schema/pointer.ts';
+import { type Reach, reaches } from '../../schema/reaches.ts';
 import type { Limits } from '../../schema/run.ts';
 import type { OwnState } from '../../schema/state.ts';
+import { type TaintPolicy, taintPolicies } from '../../schema/taint-kinds.ts';
 import { type JsonSchema, jsonSchemaOf } from '../ports/json-schema.ts';
 import { type ModelSettings, modelName } from '../ports/model.ts';
 import type { Tool } from '../ports/tool.ts';
-import type { Summarize } from './context/compaction.ts';
+import type { Summarize } from './context/extraction.ts';
+import type { TaintPolicies } from './runs/taint-gate.ts';
 import type { StateProblem } from './state/state-change.ts';
 
 /**
@@ -31,6 +34,9 @@ export type ModelChoice = string | (object & { readonly length?: never });
 export const modelFailurePolicies = ['fallback', 'wait', 'fail'] as const;
 export type ModelFailurePolicy = (typeof modelFailurePolicies)[number];
 
+export const recallPolicies = ['auto', 'listed'] as const;
+export type RecallPolicy = (typeof recallPolicies)[number];
+
 export interface AgentDefinition<Own extends object = OwnState, Output = unknown, Parsed = Own> {
   /** The name of the agent: a letter, then letters, digits, `-` or `_`, 63 characters at most. */
   readonly name: string;
@@ -39,6 +45,11 @@ export interface AgentDefinition<Own extends object = OwnState, Output = unknown
    * warning. A session keeps the version that it was opened with, until `session.bind` binds it to another.
    */
   readonly version?: number;
+  /**
+   * The callers that may see and use the agent: those of the reach `workspace`, which is the default, or also those of
+   * the reach `own`.
+   */
+  readonly offeredTo?: Reach;
   /** The instructions that the model reads before the conversation. */
   readonly instructions?: string;
   /**
@@ -98,6 +109,27 @@ export interface AgentPolicies {
    * How long a run waits for its models in total, from one answer to the next, before it fails: 30 minutes by default.
    */
   readonly maxModelWaitMs?: number;
+  /**
+   * The maximum bytes of one answer, including reasoning and inputs of calls: 8 MiB by default. A model that exceeds
+   * them, or by far the tokens that were requested, fails with `endless`.
+   */
+  readonly maxAnswerBytes?: number;
+  /**
+   * The maximum number of calls in one answer that run: 128 by default, 10,000 at most. Each further call fails as
+   * `denied`, and the model can make it in its next answer.
+   */
+  readonly maxCalls?: number;
+  /**
+   * When the model is offered the tool `recall`. `auto`, the default: whenever its context leaves something out.
+   * `listed`: only if `tools` has it.
+   */
+  readonly recall?: RecallPolicy;
+  /**
+   * What happens to a call that the model asks for while data from outside is in its context: it runs (`allow`), a
+   * person is asked (`approve`), or it is refused (`deny`). One value is for `once` tools that are not declared safe, as
+   * `*` is in a record; the default is `approve`. A record also names tools, whatever their effects.
+   */
+  readonly tainted?: TaintPolicy | TaintPolicies;
 }
 
 /** Describes and parses an answer that must fit a schema. */
@@ -112,6 +144,7 @@ export interface Agent<Own = unknown, Output = unknown> {
   readonly '~types'?: { readonly own: Own; readonly output: Output };
   readonly name: string;
   readonly version: number;
+  readonly offeredTo: Reach;
   readonly instructions?: string | undefined;
   /** The model and its fallbacks, in order. */
   readonly models: readonly ModelChoice[];
@@ -126,6 +159,11 @@ export interface Agent<Own = unknown, Output = unknown> {
   readonly budget?: Limits | undefined;
   readonly onModelFailure: ModelFailurePolicy;
   readonly maxModelWaitMs: number;
+  readonly maxAnswerBytes: number;
+  readonly maxCalls: number;
+  readonly recall: RecallPolicy;
+  /** By the names of tools. */
+  readonly tainted: TaintPolicies;
   readonly initial: OwnState;
   /** Identifies the schema of the agent's own state. A version with another hash needs `migrate`. */
   readonly schemaHash: string;
@@ -139,6 +177,7 @@ const namePattern = /^[a-z][a-z0-9_-]{0,62}$/i;
 const fields: Record<keyof AgentDefinition, true> = {
   name: true,
   version: true,
+  offeredTo: true,
   instructions: true,
   model: true,
   settings: true,
@@ -157,13 +196,36 @@ const policyFields: Record<keyof AgentPolicies, true> = {
   budget: true,
   onModelFailure: true,
   maxModelWaitMs: true,
+  maxAnswerBytes: true,
+  maxCalls: true,
+  recall: true,
+  tainted: true,
 };
 
 export const defaultModelWaitMs = 30 * 60_000;
+export const defaultAnswerBytes = 8 * 1024 * 1024;
+export const defaultMaxCalls = 128;
+/** As many as a message has parts. */
+const mostCalls = 10_000;
 
-const policyProblem = ({ onModelFailure = 'fallback', maxModelWaitMs = 0 }: AgentPolicies): string | undefined => {
+const policyProblem = ({
+  onModelFailure = 'fallback',
+  maxModelWaitMs = 0,
+  maxAnswerBytes = defaultAnswerBytes,
+  maxCalls = defaultMaxCalls,
+  recall = 'auto',
+}: AgentPolicies): string | undefined => {
+  if (!recallPolicies.includes(recall)) {
+    return `policies.recall: expected ${recallPolicies.join(' or ')}, got ${JSON.stringify(recall)}`;
+  }
   if (!modelFailurePolicies.includes(onModelFailure)) {
     return `policies.onModelFailure: expected ${modelFailurePolicies.join(', ')}, got ${JSON.stringify(onModelFailure)}`;
+  }
+  if (!Number.isInteger(maxAnswerBytes) || maxAnswerBytes < 1) {
+    return `policies.maxAnswerBytes: expected a whole number of bytes from 1, got ${String(maxAnswerBytes)}`;
+  }
+  if (!Number.isInteger(maxCalls) || maxCalls < 1 || maxCalls > mostCalls) {
+    return `policies.maxCalls: expected a whole number from 1 to ${mostCalls}, got ${String(maxCalls)}`;
   }
   if (Number.isFinite(maxModelWaitMs) && maxModelWaitMs >= 0) return undefined;
   return `policies.maxModelWaitMs: expected milliseconds from 0, got ${String(maxModelWaitMs)}`;
@@ -174,11 +236,12 @@ const policyProblem = ({ onModelFailure = 'fallback', maxModelWaitMs = 0 }: Agen
  * the schemas would slow that down.
  */
 const definitionProblem = (definition: Partial<Record<string, unknown>>): string | undefined => {
-  const { name, version = 1, instructions, settings = {}, policies = {} } = definition;
+  const { name, version = 1, offeredTo = 'workspace', instructions, settings = {}, policies = {} } = definition;
   if (typeof name !== 'string' || !namePattern.test(name)) {
     return 'name: expected a letter, then letters, digits, - or _, 63 characters at most';
   }
   if (!Number.isSafeInteger(version) || Number(version) < 1) return 'version: expected a whole number from 1';
+  if (!reaches.includes(offeredTo as Reach)) return `offeredTo: expected ${reaches.join(' or ')}`;
   const unknown =
     fieldProblem(definition, fields) ?? fieldProblem(settings, settingFields) ?? fieldProblem(policies, policyFields);
   const wrong = unknown ?? policyProblem(policies as AgentPolicies);
@@ -283,6 +346,25 @@ const modelsOf = (agent: string, given: AgentDefinition['model']): NamedModels =
   return { models, modelNames };
 };
 
+const isPolicy = (value: unknown): value is TaintPolicy => taintPolicies.some((policy) => policy === value);
+
+/** A name that no tool has would leave a tool without its gate. */
+const taintPoliciesOf = (
+  name: string,
+  given: AgentPolicies['tainted'] = {},
+  tools: ReadonlyMap<string, Tool>,
+): TaintPolicies => {
+  const policies = typeof given === 'string' ? { '*': given } : given;
+  if (typeof policies !== 'object' || policies === null) throw invalid(name, 'policies.tainted: expected a record');
+  for (const [tool, policy] of Object.entries(policies)) {
+    if (!isPolicy(policy)) {
+      throw invalid(name, `policies.tainted: expected ${taintPolicies.join(', ')}, got ${JSON.stringify(policy)}`);
+    }
+    if (tool !== '*' && !tools.has(tool)) throw invalid(name, `policies.tainted: there is no tool ${tool}`);
+  }
+  return { ...policies };
+};
+
 const prepareOf = (
   name: string,
   given: AgentDefinition['prepare'],
@@ -324,6 +406,7 @@ export const defineAgent = <Own extends object = OwnState, Output = string, Pars
   return {
     name,
     version,
+    offeredTo: definition.offeredTo ?? 'workspace',
     instructions,
     ...modelsOf(name, model),
     settings,
@@ -335,6 +418,10 @@ export const defineAgent = <Own extends object = OwnState, Output = string, Pars
     budget: policies.budget,
     onModelFailure: policies.onModelFailure ?? 'fallback',
     maxModelWaitMs: policies.maxModelWaitMs ?? defaultModelWaitMs,
+    maxAnswerBytes: policies.maxAnswerBytes ?? defaultAnswerBytes,
+    maxCalls: policies.maxCalls ?? defaultMaxCalls,
+    recall: policies.recall ?? 'auto',
+    tainted: taintPoliciesOf(name, policies.tainted, tools),
     initial,
     hasState: state !== undefined,
     schemaHash: hash('sha256', JSON.stringify(state ? describe(state, version) : null), 'hex'),
@@ -359,6 +446,16 @@ export const agentRegistry = (agents: readonly Agent[]): ReadonlyMap<string, Age
     registry.set(agentName(agent), agent);
   }
   return registry;
+};
+
+/** The error for an agent that does not exist, or is not offered to the caller. */
+export const unknownAgent = (
+  offered: Iterable<Pick<Agent, 'name' | 'version'>>,
+  { name, version }: { readonly name: string; readonly version?: number | undefined },
+): PerdureError => {
+  const there = [...offered].map((agent) => `${agent.name} ${agent.version}`).join(', ') || 'none';
+  const message = `there is no agent ${name}${version === undefined ? '' : ` ${version}`} here; available: ${there}`;
+  return new PerdureError('AGENT_INVALID', message, { details: { name, version } });
 };
 
 export const agentName = ({ name, version }: { readonly name: string; readonly version: number }): string =>

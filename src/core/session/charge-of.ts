@@ -9,6 +9,10 @@ import { isRestOfCall } from './runs/partial-answer.ts';
 const nameOf = (actor: Actor | undefined, kind: 'agent' | 'member'): string | undefined =>
   actor?.startsWith(`${kind}:`) ? actor.slice(kind.length + 1) : undefined;
 
+/** The member of this store who requested the work. A bundle can name anybody, so its charges have no member. */
+const memberOf = ({ imported }: StoredEvent, requestedBy: Actor | undefined): string | undefined =>
+  imported ? undefined : nameOf(requestedBy, 'member');
+
 /** Whether nothing was used, as in a replay, whose answers are recorded. */
 const isNothing = ({ inputTokens, outputTokens, usd }: Usage): boolean => inputTokens + outputTokens === 0 && usd === 0;
 
@@ -29,13 +33,13 @@ export const chargeOf = (event: StoredEvent): Charge | undefined => {
     case 'model.completed':
     case 'model.failed': {
       const { model, usage, requestedBy } = decodePayload(event, event.type);
-      return charge(usage, { model, member: nameOf(requestedBy, 'member') });
+      return charge(usage, { model, member: memberOf(event, requestedBy) });
     }
     case 'message.abandoned': {
       const payload = decodePayload(event, event.type);
       const { model, agent, requestedBy } = payload.usedBy ?? {};
       const isRest = isRestOfCall(payload) || undefined;
-      return charge(payload.usage, { model, member: nameOf(requestedBy, 'member'), isRest }, agent);
+      return charge(payload.usage, { model, member: memberOf(event, requestedBy), isRest }, agent);
     }
     case 'child.ended': {
       const { usage, session: child } = decodePayload(event, event.type);

@@ -15,6 +15,7 @@ const open: ApprovalState = {
   summary: 'deploy',
   requestedBy: ann,
   requestedAt: 1,
+  seq: 1,
 };
 
 const asking = (approval: Partial<ApprovalState>, part: object = {}) =>
@@ -23,10 +24,16 @@ const asking = (approval: Partial<ApprovalState>, part: object = {}) =>
     queue: [],
     approvals: { [id]: { ...open, ...approval } },
     questions: {},
+    contributors: {},
     ...part,
   }) as unknown as SessionFold;
-const approve = (fold: SessionFold, by: Actor, role: MemberRole = 'approver', now = 100) =>
-  decideAnswer(fold, { type: 'answer', approval: id, answer: 'approved', role, now }, by).drafts.length;
+const approve = (
+  fold: SessionFold,
+  by: Actor,
+  role: MemberRole = 'approver',
+  now = 100,
+  relatives: readonly Actor[] = [],
+) => decideAnswer(fold, { type: 'answer', approval: id, answer: 'approved', role, relatives, now }, by).drafts.length;
 const code = (wanted: string) => expect.objectContaining({ code: wanted });
 
 test('[APPR2] an answer after the expiry time is rejected, even before a worker records the expiry', () => {
@@ -41,14 +48,18 @@ test('[APPR3] the named roles may answer; if none are named, approvers and admin
   expect(() => approve(asking({ roles: ['member'] }), bob, 'admin')).toThrow(code('APPROVAL_FORBIDDEN'));
 });
 
-test('[APPR3, APPR5] notRequester also excludes members whose inputs steered the run or wait to steer it', () => {
+test('[APPR3, APPR5] notRequester also excludes contributors, those of relatives, and members whose inputs wait to steer the run', () => {
   const rule = { notRequester: true };
   const waits = (policy: string) => ({ queue: [{ policy, by: bob }] });
   expect(approve(asking({}), ann)).toBe(1);
   expect(() => approve(asking(rule), ann)).toThrow(code('APPROVAL_FORBIDDEN'));
   expect(approve(asking(rule, waits('queue')), bob)).toBe(1);
   expect(() => approve(asking(rule, waits('steer')), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
-  expect(() => approve(asking(rule, { run: { steeredBy: [bob] } }), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
+  for (const hearing of ['unheard', 'heard']) {
+    expect(() => approve(asking(rule, { contributors: { [bob]: hearing } }), bob)).toThrow(code('APPROVAL_FORBIDDEN'));
+  }
+  expect(approve(asking(rule, { contributors: { [bob]: 'past' } }), bob)).toBe(1);
+  expect(() => approve(asking(rule), bob, 'approver', 100, [bob])).toThrow(code('APPROVAL_FORBIDDEN'));
 });
 
 test('[APPR1, APPR4] repeating an answer by the same person succeeds and writes nothing', () => {

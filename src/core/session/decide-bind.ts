@@ -8,6 +8,7 @@ import { type Agent, agentName, isAgent } from './agent.ts';
 import { bindingOf } from './agent-digests.ts';
 import type { SessionFold } from './fold.ts';
 import type { Redactor } from './redaction/redact.ts';
+import { lowerLimits } from './runs/budget.ts';
 import { ledgerProblems } from './runs/ledger-problems.ts';
 import { changeState, type StateDraft, stateInvalid } from './state/state-change.ts';
 
@@ -42,6 +43,10 @@ const assertAgent = (agent: unknown): void => {
 const provenanceOfOwn = ({ state, provenance }: SessionFold): Provenance =>
   lowestProvenance(Object.keys(state.own).map((id) => provenance[pointerOf('own', id)] ?? 'unverified'));
 
+/** The budget of the first agent also holds for a session that was opened without one. */
+const budgetDrafts = ({ limits, turn }: SessionFold, { budget }: Agent, actor: Actor): readonly EventDraft[] =>
+  budget ? [{ type: 'budget.set', payload: { limits: lowerLimits(limits, budget) }, actor, turn }] : [];
+
 /**
  * Binds the session to an agent, or to another version of its agent. If the state schema changed, a commit migrates the
  * own part.
@@ -66,6 +71,7 @@ export const decideBind = (
   const common = { actor, turn: fold.turn };
   const binding: EventDraft = { type: 'agent.bound', payload: bindingOf(agent), ...common };
   if (isSameSchema) return [binding];
+  const bindings = bound ? [binding] : [...budgetDrafts(fold, agent, actor), binding];
   const own = migrated(fold, agent);
   const migration = (draft: StateDraft): void => {
     draft.own = own;
@@ -73,9 +79,9 @@ export const decideBind = (
   const { state, delta, inverse } = changeState(fold.state, migration, redactor);
   const problems = [...ledgerProblems(state, delta), ...agent.problems(state.own)];
   if (problems.length > 0) throw stateInvalid(problems);
-  if (delta.length === 0) return [binding];
+  if (delta.length === 0) return bindings;
   const origin = bound && ({ kind: 'migrate', from: bound.agent.version, to: version } as const);
   const why = bound ? `migrated from version ${bound.agent.version} to ${version}` : `the initial state of ${name}`;
   const payload = { delta: [...delta], inverse: [...inverse], provenance: provenanceOfOwn(fold), why, origin };
-  return [binding, { type: 'state.committed', payload, ...common }];
+  return [...bindings, { type: 'state.committed', payload, ...common }];
 };

@@ -1,12 +1,14 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
-import { lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
+import type { SaidRef } from '../../schema/said.ts';
+import { hasProvenance, lowestProvenance, type PatchOperation, type Provenance } from '../../schema/state.ts';
 import { type Agent, agentName } from './agent.ts';
 import type { SessionFold } from './fold.ts';
 import { planProgress, touchesPlan } from './plan-progress.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { ledgerProblems } from './runs/ledger-problems.ts';
+import { saidFor } from './said-for.ts';
 import { loweredEntries } from './state/entry-provenance.ts';
 import {
   changeState,
@@ -16,6 +18,7 @@ import {
   stateInvalid,
   touchesOwn,
 } from './state/state-change.ts';
+import { touchedPaths } from './state/touched-paths.ts';
 
 type Committed = PayloadOf<'state.committed'>;
 
@@ -34,11 +37,15 @@ export interface CommitCommand {
   readonly trusted?: boolean;
   readonly derivedFrom?: readonly { readonly seq: number; readonly provenance: Provenance }[] | undefined;
   readonly cause?: Committed['cause'];
+  /** The message that asked for the calls, if it is not the one that the fold has for `cause`. */
+  readonly said?: SaidRef | undefined;
   readonly inputHash?: string | undefined;
   readonly outputSummary?: string | undefined;
   readonly origin?: Committed['origin'];
   /** The provenance of single entries, instead of one for the whole commit. */
   readonly entryProvenance?: Readonly<Record<string, Provenance>> | undefined;
+  /** The other members whose contributions the change brings from elsewhere. */
+  readonly contributors?: readonly Actor[] | undefined;
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
@@ -84,9 +91,8 @@ const ownProblems = (
  * Returns the provenance of a commit. Members and trusted tools choose the provenance. Models and other tools are
  * limited by their sources.
  */
-const provenanceFor = (fold: SessionFold, command: CommitCommand): Provenance => {
-  const { by, trusted, provenance: claimed, derivedFrom, entryProvenance } = command;
-  const kept = Object.values(entryProvenance ?? {});
+const provenanceFor = (fold: SessionFold, command: CommitCommand, kept: readonly Provenance[]): Provenance => {
+  const { by, trusted, provenance: claimed, derivedFrom } = command;
   if (kept.length > 0) return lowestProvenance(kept);
   const sources = derivedFrom?.map((source) => source.provenance);
   if (by === 'member') return claimed ?? (sources?.length ? lowestProvenance([...sources, 'human']) : 'human');
@@ -94,6 +100,21 @@ const provenanceFor = (fold: SessionFold, command: CommitCommand): Provenance =>
   const ceiling =
     by === 'tool' ? 'unverified' : lowestProvenance(sources?.length ? sources : [fold.turnProvenance ?? 'unverified']);
   return lowestProvenance([ceiling, claimed ?? ceiling]);
+};
+
+/** The provenance of a commit and of its entries that differ. Nothing if the commit changes only bookkeeping. */
+const provenancesFor = (
+  fold: SessionFold,
+  command: CommitCommand,
+  change: StateChange,
+): Pick<Committed, 'provenance' | 'entryProvenance'> => {
+  const { origin } = command;
+  if (!touchedPaths({ delta: [...change.delta], origin }).some(({ path }) => hasProvenance(path))) return {};
+  const given = Object.entries(command.entryProvenance ?? {}).filter(([path]) => hasProvenance(path));
+  const kept = Object.fromEntries(given);
+  const provenance = provenanceFor(fold, command, Object.values(kept));
+  const entryProvenance = { ...loweredEntries(fold, command.change, change, provenance), ...kept };
+  return { provenance, ...(Object.keys(entryProvenance).length > 0 && { entryProvenance }) };
 };
 
 const writerOf = (fold: SessionFold, { by, cause }: CommitCommand, member: Actor): Actor => {
@@ -112,9 +133,8 @@ export const decideCommit = (
   if (change.delta.length === 0 && command.origin?.kind !== 'lift') return undefined;
   const problems = [...ledgerProblems(change.state, change.delta), ...ownProblems(fold, change, command.agents)];
   if (problems.length > 0) throw stateInvalid(problems);
-  const { why, cause, inputHash, outputSummary, origin, derivedFrom } = command;
-  const provenance = provenanceFor(fold, command);
-  const entryProvenance = { ...loweredEntries(fold, command.change, change, provenance), ...command.entryProvenance };
+  const { why, cause, inputHash, outputSummary, origin, derivedFrom, contributors } = command;
+  const said = command.said ?? (cause && saidFor(fold, cause));
   return {
     type: 'state.committed',
     actor: writerOf(fold, command, actor),
@@ -122,14 +142,15 @@ export const decideCommit = (
     payload: {
       delta: change.delta,
       inverse: change.inverse,
-      provenance,
-      ...(Object.keys(entryProvenance).length > 0 && { entryProvenance }),
+      ...provenancesFor(fold, command, change),
       cause,
+      ...(said && { said }),
       inputHash,
       outputSummary,
       derivedFrom: derivedFrom?.map(({ seq }) => seq),
       why,
       origin,
+      ...(contributors?.length && { contributors: [...contributors] }),
       ...(touchesPlan(change.delta) && { plan: planProgress(change.state) }),
     },
   };

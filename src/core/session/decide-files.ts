@@ -6,6 +6,7 @@ import type { SessionFold } from './fold.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { applyFileChanges, countChanges } from './state/file-entries.ts';
 import { isSameJson } from './state/patch-between.ts';
+import { inheritTaint } from './taint-fold.ts';
 
 type Snapshotted = PayloadOf<'files.snapshotted'>;
 
@@ -15,15 +16,24 @@ export interface NewFiles extends Pick<Snapshotted, 'tree' | 'leftOut'> {
   readonly changes: readonly ChangedFile[];
   readonly cause?: Snapshotted['cause'];
   readonly origin?: Snapshotted['origin'];
+  /** The other members whose files these are. */
+  readonly contributors?: readonly Actor[] | undefined;
 }
 
 export const snapshotDraft = (
   { turn }: SessionFold,
-  { tree, leftOut, changes, cause, origin }: NewFiles,
+  { tree, leftOut, changes, cause, origin, contributors }: NewFiles,
   actor: Actor,
 ): EventDraft => ({
   type: 'files.snapshotted',
-  payload: { tree, leftOut, changed: countChanges(changes), cause, origin },
+  payload: {
+    tree,
+    leftOut,
+    changed: countChanges(changes),
+    cause,
+    origin,
+    ...(contributors?.length && { contributors: [...contributors] }),
+  },
   actor,
   turn,
 });
@@ -39,6 +49,8 @@ export interface FilesCommand extends Pick<CommitCommand, 'why' | 'agents'> {
   readonly files: NewFiles;
   /** The changes that lost a conflict. */
   readonly conflicts?: PayloadOf<'files.conflicted'> | undefined;
+  /** The fold of the place that the files come from. */
+  readonly restores?: SessionFold | undefined;
 }
 
 const isKnown = ({ files }: SessionFold, { tree, leftOut }: NewFiles): boolean =>
@@ -50,7 +62,7 @@ const isKnown = ({ files }: SessionFold, { tree, leftOut }: NewFiles): boolean =
  */
 export const decideFiles = (
   fold: SessionFold,
-  { files, conflicts, why, agents }: FilesCommand,
+  { files, conflicts, why, agents, restores }: FilesCommand,
   actor: Actor,
   redactor: Redactor,
 ): readonly EventDraft[] => {
@@ -64,5 +76,6 @@ export const decideFiles = (
     ...(conflicts ? [{ type: 'files.conflicted', payload: conflicts, actor, turn: fold.turn } as const] : []),
     ...(isKnown(fold, files) ? [] : [snapshotDraft(fold, files, actor)]),
     ...(commit ? [commit] : []),
+    ...(restores ? inheritTaint(restores, { via: 'restore', actor, turn: fold.turn }) : []),
   ];
 };

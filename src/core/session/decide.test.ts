@@ -10,6 +10,7 @@ import type { SessionFold } from './fold.ts';
 import { nothingSecret } from './redaction/redact.ts';
 import { noTrials } from './runs/model-trials.ts';
 import { type ActiveRun, noRuns } from './runs/run-fold.ts';
+import { noTaint } from './taint-fold.ts';
 import { noTracking } from './tracking-fold.ts';
 
 const actor = 'member:ann' as Actor;
@@ -32,8 +33,11 @@ const state = (part: Partial<SessionFold> = {}): SessionFold => ({
   ...noTracking,
   inputKey: '00'.repeat(32),
   state: emptyState,
+  recentFiles: [],
   provenance: {},
   adopted: {},
+  contributors: {},
+  taint: noTaint,
   attempts: {},
   ...part,
 });
@@ -41,7 +45,6 @@ const run: ActiveRun = {
   id: newId('run'),
   turn: 2,
   attempt: 1,
-  steeredBy: [],
   requestedBy: actor,
   steps: 0,
   failures: 0,
@@ -164,7 +167,7 @@ describe('a decision', () => {
       role: 'tool' as const,
       content: [{ type: 'tool-result' as const, callId, tool: 't', outcome: 'ok' as const, output: null }],
     });
-    const open = state({ openCalls: { __proto__x: { tool: 't', seq: 4 } } });
+    const open = state({ openCalls: { __proto__x: { tool: 't', message: newId('msg'), seq: 4 } } });
     expect(() =>
       decide(open, { type: 'append', messages: [result('__proto__x'), result('__proto__x')] }, actor, nothingSecret),
     ).toThrow(/no open call/);

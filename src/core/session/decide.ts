@@ -8,10 +8,11 @@ import type { Requester } from '../../schema/member.ts';
 import type { Message } from '../../schema/message.ts';
 import type { ReportedFiles } from '../../schema/reported-files.ts';
 import type { Limits } from '../../schema/run.ts';
+import type { Ownership, Sharing } from '../../schema/sharing.ts';
 import type { Agent } from './agent.ts';
 import { type AnswerCommand, decideAnswer } from './decide-answer.ts';
 import { decideBind } from './decide-bind.ts';
-import { decideCommit } from './decide-commit.ts';
+import { type CommitCommand, decideCommit } from './decide-commit.ts';
 import { type CommitWithFiles, decideFiles, type FilesCommand, snapshotDraft } from './decide-files.ts';
 import { decideReports } from './decide-report.ts';
 import type { Decision } from './decision.ts';
@@ -23,6 +24,7 @@ import { planOf } from './plan-progress.ts';
 import type { Redactor } from './redaction/redact.ts';
 import { abandoned, type PartialAnswer } from './runs/partial-answer.ts';
 import { endRunningCalls, interruptedCalls, settleOpenCalls } from './runs/settle-calls.ts';
+import { inheritTaint, taintNames } from './taint-fold.ts';
 
 /** A command on a session. A rewind and a retry carry the fold at the point that they go back to. */
 export type SessionCommand =
@@ -41,10 +43,20 @@ export type SessionCommand =
       readonly whileIdleAt?: number;
     }
   | ({ readonly type: 'update' } & Description)
-  | { readonly type: 'pause'; readonly reason?: string | undefined }
+  | ({ readonly type: 'share' } & Sharing)
+  | {
+      readonly type: 'pause';
+      readonly reason?: string | undefined;
+      /** Whether to request the pause even if no run is at work. A request lands at any head. */
+      readonly isRequest?: boolean;
+    }
   | { readonly type: 'close'; readonly reason?: string | undefined; readonly now: number }
   | { readonly type: 'resume' | 'reopen' | 'archive' | 'unarchive' }
-  | (CommitWithFiles & { readonly happened?: HappenedCalls | undefined })
+  | (CommitWithFiles & {
+      readonly happened?: HappenedCalls | undefined;
+      /** The branch that is adopted. */
+      readonly adopts?: SessionFold | undefined;
+    })
   /** Records the calls of an adopted branch that brings no other change. */
   | { readonly type: 'happen'; readonly happened: HappenedCalls }
   | AnswerCommand
@@ -54,17 +66,27 @@ export type SessionCommand =
       readonly overlay: PayloadOf<'context.compacted'>;
       /** The previous compaction, which the summary includes. */
       readonly previous: SessionFold['compaction'];
+      /** The commits of what the summarizer extracted. No two of them change the same entry. */
+      readonly commits: readonly CommitCommand[];
     }
   | {
       readonly type: 'retry';
       readonly turn: number;
       readonly message: Message;
+      /** The author of the input that is retried, if it is another member. */
+      readonly contributors?: readonly Actor[] | undefined;
       /** The run that will answer the input. Absent if a loop outside Perdure answers it. */
       readonly run?: RunId | undefined;
       readonly from: Requester;
       /** The fold at the end of the previous turn. */
       readonly target: SessionFold;
       readonly happened?: HappenedCalls | undefined;
+    }
+  | {
+      readonly type: 'clearTaint';
+      readonly reason: string;
+      readonly files?: true | undefined;
+      readonly at?: number | undefined;
     }
   | { readonly type: 'bind'; readonly agent: Agent }
   /** Records in the parent that a child session continues. */
@@ -94,16 +116,33 @@ const resultOfRun = (callId: string, run: RunId): PerdureError =>
     { details: { callId, run } },
   );
 
+/** Every result copies the open calls, so that many more of them would hold the event loop for all sessions. */
+const maxOpenCalls = 1000;
+/** From so many on, an append must know the newest head, so that appends at once do not pass the limit together. */
+const fewOpenCalls = 64;
+
+const refuseManyCalls = (open: number): void => {
+  if (open <= maxOpenCalls) return;
+  throw new PerdureError(
+    'INVALID_INPUT',
+    `the session would have ${open} calls without a result, and at most ${maxOpenCalls} are allowed: append their results first`,
+    { details: { openCalls: open, max: maxOpenCalls } },
+  );
+};
+
 /**
- * Checks that each result answers an open call. Returns true if a result answers a call of an earlier message, so that
- * the append must be decided on the newest head.
+ * Checks that each result answers an open call, and that few calls remain open. Returns true if the append must be
+ * decided on the newest head, because a result answers a call of an earlier message or many calls are open.
  */
-const settlesEarlierCalls = (state: SessionFold, messages: readonly Message[]): boolean => {
+const needsNewestHead = (state: SessionFold, messages: readonly Message[]): boolean => {
   const open = new Set(Object.keys(state.openCalls));
   let settles = false;
   for (const message of messages) {
     if (message.role === 'assistant') {
+      const before = open.size;
       for (const part of message.content) if (part.type === 'tool-call') open.add(part.callId);
+      if (open.size > before) refuseManyCalls(open.size);
+      settles ||= open.size > Math.max(before, fewOpenCalls);
     }
     if (message.role !== 'tool') continue;
     for (const { callId } of message.content) {
@@ -128,15 +167,15 @@ const decideAppend = (
   redactor: Redactor,
 ): Decision => {
   const command = allow(state, 'append');
-  const settles = settlesEarlierCalls(state, messages);
-  const { after, commit } = decideReports(state, messages, files, actor, redactor);
+  const settles = needsNewestHead(state, messages);
+  const { marked, after, commit } = decideReports(state, messages, files, actor, redactor);
   const drafts = messages.flatMap((message, place): EventDraft[] => [
     {
       type: 'message.appended',
-      payload: { message },
+      payload: { message: marked(message) },
       actor,
       turn: message.role === 'user' ? 'next' : 'current',
-      encoded: encoded?.[place],
+      encoded: marked(message) === message ? encoded?.[place] : undefined,
     },
     ...after(message),
   ]);
@@ -194,7 +233,8 @@ const decideRewind = (
 ): Decision => {
   const command = allow(state, 'rewind', verb === 'retry' ? verb : undefined);
   const { seq: to, messages, agent = null, firstWords } = target;
-  const payload = { to, reason, messages, agent, firstWords, plan: planOf(target.state) };
+  const tainted = taintNames(target.taint);
+  const payload = { to, reason, messages, agent, firstWords, plan: planOf(target.state), tainted };
   const cancelled = cancelQueued(state, actor);
   const rewound: EventDraft = { type: 'session.rewound', payload, actor, turn: target.turn };
   return {
@@ -296,7 +336,8 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const draft = decideCommit(state, command, actor, redactor);
       const snapshot = command.files && snapshotDraft(state, command.files, actor);
       const noted = happenedDrafts(state, command.happened, { verb: 'adopt', ...common });
-      return { drafts: [snapshot, draft, ...noted].filter((each) => each !== undefined), command: allowed };
+      const taint = command.adopts ? inheritTaint(command.adopts, { via: 'adopt', ...common }) : [];
+      return { drafts: [snapshot, draft, ...taint, ...noted].filter((each) => each !== undefined), command: allowed };
     }
     case 'happen':
       return {
@@ -306,24 +347,29 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
     case 'compact': {
       const allowed = allow(state, 'commit');
       refuseOutdatedSummary(state, command);
-      return one({ type: 'context.compacted', payload: command.overlay, ...common }, allowed);
+      const compacted: EventDraft = { type: 'context.compacted', payload: command.overlay, ...common };
+      const commits = command.commits.map((commit) => decideCommit(state, commit, actor, redactor));
+      return { drafts: [compacted, ...commits.filter((each) => each !== undefined)], command: allowed };
     }
     case 'retry': {
       const reason = `retry of turn ${command.turn}`;
       const { drafts, ...rest } = decideRewind(state, command, actor, reason, 'retry');
       allow(state, 'append', 'retry');
       const { message, run, from, target, turn: retries } = command;
+      const contributors = command.contributors && [...command.contributors];
       const asked: EventDraft = run
         ? {
             type: 'input.admitted',
-            payload: { run, message, policy: 'queue', from, retries },
+            payload: { run, message, policy: 'queue', from, retries, contributors },
             actor,
             turn: target.turn,
             run,
           }
-        : { type: 'message.appended', payload: { message, retries }, actor, turn: 'next' };
+        : { type: 'message.appended', payload: { message, retries, contributors }, actor, turn: 'next' };
       return { ...rest, drafts: [...drafts, asked] };
     }
+    case 'clearTaint':
+      return decideClear(state, command, actor, allow(state, 'commit', 'clear the taint'));
     case 'bind':
       return { drafts: decideBind(state, command.agent, actor, redactor), command: allow(state, 'commit') };
     case 'files':
@@ -340,10 +386,21 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
       const { type: _, ...payload } = command;
       return one({ type: 'session.described', payload, ...common }, allow(state, 'update'));
     }
+    case 'share': {
+      const { type: _, ...payload } = command;
+      // The row of `fork`, because every status allows it.
+      return {
+        drafts: [{ type: 'session.shared', payload, actor, turn: 'current' }],
+        command: allow(state, 'fork', 'share'),
+        fact: true,
+      };
+    }
     case 'pause': {
       const payload = { reason: command.reason };
-      if (state.run && !state.run.waitingFor) {
-        return one({ type: 'session.pausing', payload, ...common }, allow(state, 'requestPause'));
+      const isAtWork = state.run && !state.run.waitingFor;
+      if (isAtWork || (command.isRequest && state.status === 'active')) {
+        const draft: EventDraft = { type: 'session.pausing', payload, actor, turn: 'current' };
+        return { ...one(draft, allow(state, 'requestPause')), fact: true };
       }
       return one({ type: 'session.paused', payload, ...common }, allow(state, 'pause'));
     }
@@ -364,6 +421,25 @@ export const decide = (state: SessionFold, command: SessionCommand, actor: Actor
   }
 };
 
+/** Decides to clear the taint. An approver who read the session up to an event does not vouch for what came after it. */
+const decideClear = (
+  { taint, turn }: SessionFold,
+  { reason, files, at }: Extract<SessionCommand, { type: 'clearTaint' }>,
+  actor: Actor,
+  command: Command,
+): Decision => {
+  const hasFiles = taint.files.all || taint.files.paths.length > 0 || taint.isUnlisted;
+  if (taint.sources.length === 0 && !(files && hasFiles)) return { drafts: [], command };
+  if (at !== undefined && (taint.last ?? 0) > at) {
+    throw new PerdureError(
+      'CONFLICT',
+      `event ${taint.last} brought data from outside after event ${at}: look at it, and clear the taint at ${taint.last}`,
+      { details: { at, newest: taint.last } },
+    );
+  }
+  return { drafts: [{ type: 'taint.cleared', payload: { reason, files }, actor, turn }], command };
+};
+
 /** An answer that was being written at a point goes no further there. It is charged where it was written. */
 const cutAnswer = ({ turn }: SessionFold, partial: PartialAnswer | undefined): readonly EventDraft[] =>
   partial
@@ -371,6 +447,8 @@ const cutAnswer = ({ turn }: SessionFold, partial: PartialAnswer | undefined): r
     : [];
 
 interface ForkDetails {
+  /** The owner and the sharing of the session that is forked, as they are now. */
+  readonly ownership?: Ownership | undefined;
   readonly title?: string | undefined;
   /** The damage of the session that the fork continues. */
   readonly lost?: Damage | undefined;
@@ -384,7 +462,7 @@ interface ForkDetails {
 export const decideFork = (
   point: SessionFold,
   actor: Actor,
-  { title, lost, partial, happened }: ForkDetails,
+  { title, lost, partial, happened, ownership }: ForkDetails,
 ): readonly [EventDraft, ...EventDraft[]] => {
   const { agent, metadata, messages, lastTurn, firstWords } = point;
   const payload = {
@@ -396,8 +474,10 @@ export const decideFork = (
     title: title ?? point.title,
     agent,
     metadata,
+    ...ownership,
     firstWords,
     plan: planOf(point.state),
+    tainted: taintNames(point.taint),
     ...(lost && { lost }),
   };
   const common = { actor, turn: point.turn };

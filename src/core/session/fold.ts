@@ -1,13 +1,15 @@
 import type { Damage } from '../../schema/damage.ts';
 import type { Priority } from '../../schema/description.ts';
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
-import type { SessionId } from '../../schema/ids.ts';
+import type { MessageId, SessionId } from '../../schema/ids.ts';
 import type { Metadata } from '../../schema/json.ts';
 import type { Holder, Status } from '../../schema/lifecycle.ts';
 import type { Message, Role, ToolCallPart } from '../../schema/message.ts';
 import type { Caller } from '../../schema/run.ts';
-import { emptyState, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
-import { copyRecord } from './events/copy-record.ts';
+import { type SaidRef, saidRefAt } from '../../schema/said.ts';
+import { emptyState, hasProvenance, lowestProvenance, type Provenance, type State } from '../../schema/state.ts';
+import { clippedJson } from './context/clipped-json.ts';
+import { copyRecord, OwnCopies } from './events/copy-record.ts';
 import { eventDamaged } from './events/event-codec.ts';
 import { inputHash } from './events/input-hash.ts';
 import { type FilesFold, foldFiles, noFiles } from './files-fold.ts';
@@ -15,18 +17,21 @@ import { firstWordsOf, wantsFirstWords } from './first-words.ts';
 import { foldHappened, type HappenedFold } from './happened.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
 import { extendLive, type LiveRange } from './live-lineage.ts';
+import { type Contributors, foldContributors } from './runs/contributors.ts';
 import { foldHandoff, type HandoffFold } from './runs/handoff-fold.ts';
 import { foldRuns, noRuns, type RunFold } from './runs/run-fold.ts';
 import { isTurnInput, provenanceOf } from './state/provenance.ts';
+import { recentFilesAfter } from './state/recent-files.ts';
 import { tryDelta, valueAt } from './state/state-change.ts';
 import { entriesTouched } from './state/touched-paths.ts';
+import { foldTaint, noTaint, type TaintFold } from './taint-fold.ts';
 import { foldTracking, noTracking, type TrackingFold } from './tracking-fold.ts';
 
 /**
  * The version of the fold. Raise it whenever the same log folds to a different result. Snapshots of other versions are
  * ignored and rebuilt.
  */
-export const foldVersion = 18;
+export const foldVersion = 21;
 
 /**
  * The state of a session at `seq`, folded from its log. Its size depends on the open work and the state, not on the
@@ -65,6 +70,8 @@ export interface SessionFold extends RunFold, FilesFold, HandoffFold, TrackingFo
   readonly inputKey: string;
   readonly bound?: PayloadOf<'agent.bound'> | undefined;
   readonly state: State;
+  /** The paths in `filesModified` that changed last, the newest at the end. */
+  readonly recentFiles: readonly string[];
   /** The first commit that cannot be applied to the previous state. After that commit the state is unknown. */
   readonly damage?: { readonly session: SessionId; readonly seq: number; readonly reason: string } | undefined;
   /** Set once the session is quarantined: the first damaged event, which ends the live lineage. */
@@ -75,6 +82,10 @@ export interface SessionFold extends RunFold, FilesFold, HandoffFold, TrackingFo
   readonly provenance: Readonly<Record<string, Provenance>>;
   /** The newest adoptions from each branch, oldest first. */
   readonly adopted: Readonly<Record<string, readonly AdoptionMark[]>>;
+  /** The members whose words, files or edits are in the session. */
+  readonly contributors: Contributors;
+  /** What brought data from outside into the session. */
+  readonly taint: TaintFold;
   /** The lowest provenance among the inputs of the current turn. */
   readonly turnProvenance?: Provenance | undefined;
   /** The newest compaction on the live lineage. */
@@ -97,17 +108,25 @@ export interface AdoptionMark {
 
 interface OpenCall {
   readonly tool: string;
+  /** The message that made the call, and its seq. */
+  readonly message: MessageId;
   readonly seq: number;
   /** The hash of the input. Only present for a call of a loop outside Perdure. */
   readonly inputHash?: string;
 }
 type OpenCalls = Readonly<Record<string, OpenCall>>;
 
-export interface RunningCall extends Pick<PayloadOf<'tool.called'>, 'tool' | 'effects' | 'reconciles'> {
+export interface RunningCall extends Pick<PayloadOf<'tool.called'>, 'tool' | 'effects' | 'reconciles' | 'untrusted'> {
   readonly seq: number;
   readonly at: number;
   readonly attempt: number;
+  /** The message that asked for the call, if it preceded the call. */
+  readonly said?: SaidRef | undefined;
+  /** The beginning of its input as JSON. */
+  readonly input: string;
 }
+/** The fold of every call in flight is kept, so little of each input is. */
+const maxRunningInput = 200;
 type RunningCalls = Readonly<Record<string, RunningCall>>;
 
 const blank = (event: SessionEvent): SessionFold => ({
@@ -129,16 +148,25 @@ const blank = (event: SessionEvent): SessionFold => ({
   ...noTracking,
   inputKey: event.hash,
   state: emptyState,
+  recentFiles: [],
   provenance: {},
   adopted: {},
+  contributors: {},
+  taint: noTaint,
   attempts: {},
 });
 
-const without = <Calls extends OpenCalls | RunningCalls>(calls: Calls, callId: string): Calls => {
-  const [only, ...more] = Object.keys(calls);
-  if (only === callId && more.length === 0) return {} as Calls; // the common case
-  const { [callId]: _, ...others } = calls;
-  return others as Calls;
+const without = <Call>(calls: Readonly<Record<string, Call>>, callId: string, copies: OwnCopies) => {
+  if (!Object.hasOwn(calls, callId)) return calls;
+  const others = copies.edit(calls);
+  delete others[callId];
+  return others;
+};
+
+const withCall = <Call>(calls: Readonly<Record<string, Call>>, callId: string, call: Call, copies: OwnCopies) => {
+  const all = copies.edit(calls);
+  all[callId] = call;
+  return all;
 };
 
 /** The upper limit for the provenance of the model's conclusions in this turn. */
@@ -155,12 +183,12 @@ const turnProvenanceAfter = (base: SessionFold, event: SessionEvent): Provenance
 const provenanceAfter = (
   before: SessionFold['provenance'],
   state: State,
-  { delta, provenance, entryProvenance, origin }: PayloadOf<'state.committed'>,
+  { delta, provenance = 'unverified', entryProvenance, origin }: PayloadOf<'state.committed'>,
 ): SessionFold['provenance'] => {
   const isLift = origin?.kind === 'lift';
   const set = new Set(isLift ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path])));
   const levelOf = (path: string): Provenance | undefined => {
-    if (valueAt(state, path) === undefined) return undefined;
+    if (!hasProvenance(path) || valueAt(state, path) === undefined) return undefined;
     const had = set.has(path) ? undefined : before[path];
     return entryProvenance?.[path] ?? (had ? lowestProvenance([had, provenance]) : provenance);
   };
@@ -209,10 +237,11 @@ const firstWordsAfter = (before: SessionFold, message: Message): string | undefi
 const callsAfter = (
   { openCalls: calls, inputKey }: SessionFold,
   { seq, run, payload: { message } }: SessionEvent<'message.appended'>,
+  copies: OwnCopies,
 ): SessionFold['openCalls'] => {
   if (message.role === 'tool') {
     const [first, ...others] = message.content;
-    if (first && others.length === 0) return without(calls, first.callId);
+    if (first && others.length === 0) return without(calls, first.callId, copies);
     const settled = new Set(message.content.map((part) => part.callId));
     return Object.fromEntries(Object.entries(calls).filter(([callId]) => !settled.has(callId)));
   }
@@ -220,7 +249,9 @@ const callsAfter = (
   const made = message.content.filter((part) => part.type === 'tool-call');
   const [first, ...others] = made;
   const openCall = ({ tool, input }: ToolCallPart): OpenCall =>
-    run ? { tool, seq } : { tool, seq, inputHash: inputHash(inputKey, input) };
+    run
+      ? { tool, message: message.id, seq }
+      : { tool, message: message.id, seq, inputHash: inputHash(inputKey, input) };
   if (first && others.length === 0) return { ...calls, [first.callId]: openCall(first) };
   return { ...calls, ...Object.fromEntries(made.map((part) => [part.callId, openCall(part)])) };
 };
@@ -240,6 +271,7 @@ const committed = (before: SessionFold, event: SessionEvent<'state.committed'>):
   return {
     ...before,
     state,
+    recentFiles: recentFilesAfter(before.recentFiles, state, payload.delta),
     provenance: provenanceAfter(before.provenance, state, payload),
     adopted: adoptedAfter(before, seq, payload),
   };
@@ -279,16 +311,30 @@ export const sound = (state: SessionFold): SessionFold => {
   return state;
 };
 
-/** Applies one event. Only a rewind and a quarantine need `target`, the fold at the point that they go back to. */
-export const fold = (before: SessionFold | undefined, event: SessionEvent, target?: SessionFold): SessionFold => {
+/**
+ * Applies one event. Only a rewind and a quarantine need `target`, the fold at the point that they go back to. With
+ * `copies`, the fold before the event must not be used any more, unless it is the last of its turn.
+ */
+export const fold = (
+  before: SessionFold | undefined,
+  event: SessionEvent,
+  target?: SessionFold,
+  copies = new OwnCopies(),
+): SessionFold => {
   if (event.type === 'session.quarantined') return quarantined(event, target);
   const base = before ?? blank(event);
-  const after = foldOne(base, event, target);
+  if (event.turn > base.lastTurn) copies.release();
+  const after = foldOne(base, event, target, copies);
   const handoff = foldHandoff(base, event, after.state);
   return handoff === after.handoff ? after : { ...after, handoff };
 };
 
-const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | undefined): SessionFold => {
+const foldOne = (
+  base: SessionFold,
+  event: SessionEvent,
+  target: SessionFold | undefined,
+  copies: OwnCopies,
+): SessionFold => {
   const runs = foldRuns(base, event);
   const moved: SessionFold = {
     ...base,
@@ -303,6 +349,11 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     status: statusAfter(base.status, event.type),
     live: extendLive(base.live, event.seq),
     turnProvenance: turnProvenanceAfter(base, event),
+    taint: foldTaint(base, event, target?.taint),
+    contributors: foldContributors(base.contributors, event, {
+      endsRun: base.run !== undefined && runs.run === undefined,
+      target: target?.contributors,
+    }),
   };
   switch (event.type) {
     case 'session.opened': {
@@ -334,12 +385,13 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     case 'session.rewound': {
       if (!target) throw new TypeError(`a rewind to seq ${event.payload.to} needs the fold at that seq`);
       const { messages, lastRole, openCalls, compaction, turnProvenance, kept, firstWords } = target;
-      const { state, damage, provenance, adopted, agent, bound } = target;
+      const { state, recentFiles, damage, provenance, adopted, agent, bound } = target;
       const conversation = { messages, lastRole, openCalls, compaction, turnProvenance, kept, firstWords };
       return {
         ...moved,
         ...conversation,
         state,
+        recentFiles,
         damage,
         provenance,
         adopted,
@@ -350,7 +402,7 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     }
     case 'message.appended': {
       const { message } = event.payload;
-      const openCalls = callsAfter(moved, event);
+      const openCalls = callsAfter(moved, event, copies);
       const attempts = attemptsAfter(moved.attempts, event.turn, event.payload.retries);
       const firstWords = firstWordsAfter(moved, message);
       return { ...moved, messages: moved.messages + 1, lastRole: message.role, openCalls, attempts, firstWords };
@@ -362,22 +414,39 @@ const foldOne = (base: SessionFold, event: SessionEvent, target: SessionFold | u
     case 'state.committed':
       return committed(moved, event);
     case 'calls.happened':
-      return { ...moved, happened: foldHappened(moved.happened, event.seq, event.payload) };
+      return { ...moved, happened: foldHappened(moved.happened, event) };
     case 'context.compacted':
       return { ...moved, compaction: event.payload };
     case 'tool.called': {
-      const { callId, tool, effects, reconciles } = event.payload;
-      const running = { tool, effects, reconciles, seq: event.seq, at: event.at, attempt: 1 };
-      return { ...moved, runningCalls: { ...moved.runningCalls, [callId]: running } };
+      const { callId, tool, effects, reconciles, untrusted, said } = event.payload;
+      const running = {
+        tool,
+        effects,
+        reconciles,
+        untrusted,
+        seq: event.seq,
+        at: event.at,
+        attempt: 1,
+        input: clippedJson(event.payload.input, maxRunningInput),
+        ...(said && { said: saidRefAt(said, event.seq) }),
+      };
+      return { ...moved, runningCalls: withCall(moved.runningCalls, callId, running, copies) };
     }
     case 'tool.retried': {
       const { callId, attempt } = event.payload;
       const running = moved.runningCalls[callId];
       return running ? { ...moved, runningCalls: { ...moved.runningCalls, [callId]: { ...running, attempt } } } : moved;
     }
+    case 'taint.inherited': {
+      // The result of the call is what its tainted subagent says.
+      const { callId = '', sources } = event.payload;
+      const running = sources.length > 0 ? moved.runningCalls[callId] : undefined;
+      if (!running) return moved;
+      return { ...moved, runningCalls: { ...moved.runningCalls, [callId]: { ...running, untrusted: true } } };
+    }
     case 'tool.completed':
     case 'tool.failed':
-      return { ...moved, runningCalls: without(moved.runningCalls, event.payload.callId) };
+      return { ...moved, runningCalls: without(moved.runningCalls, event.payload.callId, copies) };
     case 'session.handed':
       return { ...moved, holder: event.payload.to };
     default:

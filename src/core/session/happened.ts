@@ -1,4 +1,4 @@
-import type { EventDraft, PayloadOf } from '../../schema/event.ts';
+import type { EventDraft, PayloadOf, SessionEvent } from '../../schema/event.ts';
 import { type HappenedCall, type HappenedCalls, maxHappenedCalls } from '../../schema/happened.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { CallStatus } from '../ports/store.ts';
@@ -18,9 +18,13 @@ export const noneHappened: HappenedCalls = { calls: [], more: 0 };
 
 export const foldHappened = (
   before: HappenedFold | undefined,
-  seq: number,
-  { verb, ...happened }: PayloadOf<'calls.happened'>,
-): HappenedFold => ({ ...happened, since: verb === 'adopt' ? (before?.since ?? 0) : seq });
+  { seq, imported, payload: { verb, calls, more } }: SessionEvent<'calls.happened'>,
+): HappenedFold => ({
+  // The author of a bundle may have written the inputs.
+  calls: imported ? calls.map((call) => ({ ...call, tainted: true as const })) : calls,
+  more,
+  since: verb === 'adopt' ? (before?.since ?? 0) : seq,
+});
 
 const effective: ReadonlySet<CallStatus> = new Set(mayHaveTakenEffect);
 
@@ -39,7 +43,12 @@ export const joinHappened = (
   lists: readonly (HappenedCalls | undefined)[],
   isBack: (call: HappenedCall) => boolean = () => false,
 ): HappenedCalls => {
-  const calls = new Map(lists.flatMap((list) => (list?.calls ?? []).map((call) => [nameOf(call), call] as const)));
+  const calls = new Map<string, HappenedCall>();
+  for (const call of lists.flatMap((list) => list?.calls ?? [])) {
+    // Only the list of the first rewind knows that the lineage was tainted.
+    const { tainted } = calls.get(nameOf(call)) ?? {};
+    calls.set(nameOf(call), tainted ? { ...call, tainted } : call);
+  }
   const all = [...calls.values()].filter((call) => !isBack(call)).sort(inOrder);
   const more = Math.max(0, ...lists.map((list) => list?.more ?? 0));
   return { calls: all.slice(-maxHappenedCalls), more: more + Math.max(0, all.length - maxHappenedCalls) };

@@ -16,7 +16,11 @@ interface ActingMember {
  * Throws if another person holds the session. A session that was handed to a member or a role accepts acts of a holder
  * only from that member, from members with at least that role, and from admins.
  */
-export const refuseUnlessHolder = (fold: SessionFold, { member, role }: ActingMember, act: string): void => {
+export const refuseUnlessHolder = (
+  fold: Pick<SessionFold, 'session' | 'holder' | 'handoff'>,
+  { member, role }: ActingMember,
+  act: string,
+): void => {
   const { holder, handoff, session } = fold;
   if (holder !== 'human' || !handoff || role === 'admin') return;
   if (handoff.member !== undefined ? handoff.member === member : !handoff.role || isAtLeast(role, handoff.role)) return;

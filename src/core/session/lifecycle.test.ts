@@ -40,6 +40,7 @@ const afterEvents = `
 session.opened     open    open      open      open      open      open
 session.forked     =       =         =         =         =         =
 session.described  =       =         =         =         =         =
+session.shared     =       =         =         =         =         =
 session.pausing    pausing pausing   pausing   pausing   pausing   pausing
 session.paused     paused  paused    paused    paused    paused    paused
 session.resumed    active  active    active    active    active    active
@@ -79,11 +80,15 @@ child.waiting      =       =         =         =         =         =
 child.resumed      =       =         =         =         =         =
 child.ended        =       =         =         =         =         =
 budget.set         =       =         =         =         =         =
+cancel.requested   =       =         =         =         =         =
+quota.changed      =       =         =         =         =         =
 files.snapshotted  =       =         =         =         =         =
 files.conflicted   =       =         =         =         =         =
 files.bound        =       =         =         =         =         =
 files.prepared     =       =         =         =         =         =
 artifact.kept      =       =         =         =         =         =
+taint.inherited    =       =         =         =         =         =
+taint.cleared      =       =         =         =         =         =
 session.handed     =       =         =         =         =         =
 `;
 const [, ...eventRows] = afterEvents

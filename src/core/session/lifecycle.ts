@@ -164,7 +164,14 @@ const stepsBefore = (
 const inWords = (command: Command): string => (command === 'update' ? 'change its title or metadata' : command);
 
 /** Commands that a quarantined session accepts. They neither add work nor build on the damaged events. */
-export const allowedWhileDamaged: ReadonlySet<Command> = new Set(['update', 'close', 'archive', 'unarchive', 'rewind']);
+export const allowedWhileDamaged: ReadonlySet<Command> = new Set([
+  'update',
+  'close',
+  'archive',
+  'unarchive',
+  'rewind',
+  'fork',
+]);
 
 /** Commands that an active run forbids, whatever the status allows. */
 export const forbiddenByRun: ReadonlySet<Command> = new Set(['close', 'rewind']);
@@ -205,6 +212,7 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'session.opened': 'open',
   'session.forked': 'same',
   'session.described': 'same',
+  'session.shared': 'same',
   'session.pausing': 'pausing',
   'session.paused': 'paused',
   'session.resumed': 'active',
@@ -243,7 +251,11 @@ const statusAfterEvent: Readonly<Record<EventType, Status | 'same'>> = {
   'files.bound': 'same',
   'files.prepared': 'same',
   'artifact.kept': 'same',
+  'taint.inherited': 'same',
+  'taint.cleared': 'same',
   'budget.set': 'same',
+  'cancel.requested': 'same',
+  'quota.changed': 'same',
   'child.opened': 'same',
   'child.waiting': 'same',
   'child.resumed': 'same',
@@ -291,6 +303,7 @@ const commandOf: Partial<Readonly<Record<EventType, Command>>> = {
   'files.snapshotted': 'commit',
   'files.bound': 'commit',
   'artifact.kept': 'commit',
+  'taint.cleared': 'commit',
   'budget.set': 'commit',
 };
 

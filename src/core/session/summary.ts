@@ -2,12 +2,17 @@ import type { Description } from '../../schema/description.ts';
 import { isPerdureError } from '../../schema/error.ts';
 import { type EventType, isEventType, type PayloadOf } from '../../schema/event.ts';
 import { shownReasonChars } from '../../schema/handoff.ts';
+import type { MemberId } from '../../schema/ids.ts';
+import type { Ownership, Sharing } from '../../schema/sharing.ts';
+import { runEnds } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
+import { importSource } from '../../schema/taint.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { shorten } from './context/clip.ts';
 import { decodePayload } from './events/event-codec.ts';
 import { firstWordsOf, wantsFirstWords } from './first-words.ts';
 import { statusAfter, statusOfFork } from './lifecycle.ts';
+import { isImportedContent, maxSummaryNames, outsideIn } from './taint-fold.ts';
 
 const maxChars = 200;
 
@@ -22,16 +27,42 @@ const described = (summary: SessionSummary, { title, metadata, priority }: Descr
   };
 };
 
+const memberMark = 'member:';
+
+/** A session belongs to the member that opened it, unless its first event names another owner. */
+const owned = ({ actor }: StoredEvent, { owner, visibility = 'workspace', sharedWith = [] }: Ownership): Ownership => {
+  const opener = actor.startsWith(memberMark) ? (actor.slice(memberMark.length) as MemberId) : undefined;
+  const belongsTo = owner ?? opener;
+  return { ...(belongsTo && { owner: belongsTo }), ...sharing({ visibility, sharedWith }) };
+};
+
+const sharing = ({ visibility, sharedWith }: Sharing): Sharing => ({
+  ...(visibility && { visibility }),
+  ...(sharedWith?.length && { sharedWith }),
+});
+
+const shared = (
+  { sharedWith: before, ...summary }: SessionSummary,
+  { visibility, sharedWith = before }: Sharing,
+): SessionSummary => ({ ...summary, ...sharing({ visibility, sharedWith }) });
+
 const notWaiting = ({ waiting: _, waitingOn: __, waitsUntil: ___, ...summary }: SessionSummary): SessionSummary =>
   summary;
 const notFailed = ({ failure: _, ...summary }: SessionSummary): SessionSummary => summary;
 
+const isRunOver = ({ run }: SessionSummary): boolean => run === undefined || runEnds.some((end) => end === run);
+
+/** The summary after an input. An input that arrives during a run leaves the status of that run as it is. */
+const admitted = (summary: SessionSummary): SessionSummary =>
+  isRunOver(summary) ? { ...summary, run: 'queued' } : summary;
+
 /** The beginning of the session and its plan, as the first event of a fork and a rewind repeat them. */
 const repeated = (
   summary: SessionSummary,
-  { firstWords, plan }: Pick<PayloadOf<'session.rewound'>, 'firstWords' | 'plan'>,
+  { firstWords, plan, tainted }: Pick<PayloadOf<'session.rewound'>, 'firstWords' | 'plan' | 'tainted'>,
 ): SessionSummary => ({
   ...summary,
+  ...(tainted?.length && { tainted }),
   ...(summary.title === undefined && firstWords !== undefined && { firstWords }),
   ...(plan && { plan }),
 });
@@ -56,7 +87,7 @@ const handed = (
 });
 
 const rewound = (
-  { agent: current, firstWords: _, plan: __, ...summary }: SessionSummary,
+  { agent: current, firstWords: _, plan: __, run: ___, tainted: ____, ...summary }: SessionSummary,
   payload: PayloadOf<'session.rewound'>,
 ): SessionSummary => {
   const { messages, agent = current ?? null } = payload;
@@ -90,21 +121,49 @@ const withFirstWords = (
 
 const failed = (summary: SessionSummary, event: StoredEvent): SessionSummary => {
   const end = detail(event, 'run.ended');
-  if (end?.status !== 'failed' || !event.run) return notFailed(summary);
+  const ended = end ? { ...summary, run: end.status } : summary;
+  if (end?.status !== 'failed' || !event.run) return notFailed(ended);
   const { code, message } = end.error;
-  return { ...summary, failure: { run: event.run, code, message: shorten(message, maxChars) } };
+  return { ...ended, failure: { run: event.run, code, message: shorten(message, maxChars) } };
 };
 
+const untrustedMark = '"untrusted":true';
+
+/** The summary after an event that can have tainted the session. Only an event with a mark of it is decoded. */
+const tainted = (
+  summary: SessionSummary,
+  event: StoredEvent,
+  type: 'tool.completed' | 'tool.failed' | 'message.appended' | 'taint.inherited',
+): SessionSummary => {
+  if (type !== 'taint.inherited' && !hasMark(event, untrustedMark)) return summary;
+  const payload = detail(event, type);
+  const found = payload ? outsideIn({ type, payload, run: event.run } as Parameters<typeof outsideIn>[0]) : [];
+  return withNames(
+    summary,
+    found.map(({ tool }) => tool),
+  );
+};
+
+const withNames = (summary: SessionSummary, names: readonly string[]): SessionSummary => {
+  const all = [...new Set([...(summary.tainted ?? []), ...names])].slice(0, maxSummaryNames);
+  return all.length === (summary.tainted?.length ?? 0) ? summary : { ...summary, tainted: all };
+};
+
+const untainted = ({ tainted: _, ...summary }: SessionSummary): SessionSummary => summary;
+
 const planMark = '"plan":{"done":';
+
+const hasMark = ({ body }: StoredEvent, mark: string): boolean => {
+  if (body.kind !== 'bytes') return false;
+  const { buffer, byteOffset, length } = body.bytes;
+  return Buffer.from(buffer, byteOffset, length).includes(mark);
+};
 
 /**
  * The summary after a commit. Every commit passes here, so only one that can have changed the plan is decoded.
  */
 const committed = (summary: SessionSummary, event: StoredEvent): SessionSummary => {
-  const { body } = event;
-  if (body.kind !== 'bytes') return summary;
-  const { buffer, byteOffset, length } = body.bytes;
-  if (!Buffer.from(buffer, byteOffset, length).includes(planMark)) return summary;
+  if (!hasMark(event, planMark)) return summary;
   const plan = detail(event, 'state.committed')?.plan;
   return plan ? { ...summary, plan } : summary;
 };
@@ -141,17 +200,33 @@ export const opensTurn = (
 ): boolean => (before ? turn > before.lastTurn : type !== 'session.forked' && turn > 0);
 
 const first = (event: StoredEvent, moved: Pick<SessionSummary, 'seq' | 'turn' | 'lastTurn' | 'updatedAt'>) => {
-  const blank = { id: event.session, holder: 'agent' as const, createdAt: event.at, messages: 0, ...moved };
+  const made = { holder: 'agent' as const, createdAt: event.at, messages: 0 };
+  const blank = { id: event.session, ...made, ...moved };
   if (event.type === 'session.forked') {
     const fork = decodePayload(event, 'session.forked');
     const { parent, at: forkedAt, messages, agent } = fork;
     const lastTurn = Math.max(fork.lastTurn, event.turn);
     const status = statusOfFork(fork);
-    const summary = { ...blank, parent, forkedAt, lastTurn, messages, status, ...(agent && { agent }) };
-    return repeated(described({ ...summary, ...lostBy(fork) }, fork), fork);
+    const summary = {
+      ...blank,
+      ...owned(event, fork),
+      parent,
+      forkedAt,
+      lastTurn,
+      messages,
+      status,
+      ...(agent && { agent }),
+    };
+    const forked = repeated(described({ ...summary, ...lostBy(fork) }, fork), fork);
+    // The events that an imported fork inherits were imported with it.
+    return event.imported && messages > 0 ? withNames(forked, [importSource]) : forked;
   }
   const { agent, calledBy, ...about } = decodePayload(event, 'session.opened');
-  return described({ ...blank, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) }, about);
+  const ownership = owned(event, about);
+  return described(
+    { ...blank, ...ownership, status: 'open', ...(agent && { agent }), ...(calledBy && { calledBy }) },
+    about,
+  );
 };
 
 /**
@@ -162,12 +237,22 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
   const moved = { seq: event.seq, turn: event.turn, lastTurn, updatedAt: event.at };
   if (!before) return first(event, moved);
   const type: EventType | undefined = isEventType(event.type) ? event.type : undefined;
-  const after = { ...before, ...moved, status: type ? statusAfter(before.status, type) : before.status };
+  const status = type ? statusAfter(before.status, type) : before.status;
+  const after =
+    event.imported && type && isImportedContent(type)
+      ? withNames({ ...before, ...moved, status }, [importSource])
+      : { ...before, ...moved, status };
   switch (type) {
+    case 'tool.completed':
+    case 'tool.failed':
+    case 'taint.inherited':
+      return tainted(after, event, type);
+    case 'taint.cleared':
+      return event.imported ? after : untainted(after);
     case 'message.appended':
-      return { ...withFirstWords(after, event, type), messages: before.messages + 1 };
+      return { ...tainted(withFirstWords(after, event, type), event, type), messages: before.messages + 1 };
     case 'input.admitted':
-      return notFailed(withFirstWords(after, event, type));
+      return notFailed(admitted(withFirstWords(after, event, type)));
     case 'state.committed':
       return committed(after, event);
     case 'run.waiting':
@@ -177,7 +262,7 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
     case 'child.resumed':
       return notWaiting(after);
     case 'run.started':
-      return notFailed(notWaiting(after));
+      return { ...notFailed(notWaiting(after)), run: 'running' };
     case 'run.ended':
       return failed(notWaiting(after), event);
     case 'session.handed':
@@ -190,6 +275,8 @@ export const summarize = (before: SessionSummary | undefined, event: StoredEvent
       return { ...after, agent: decodePayload(event, type).agent };
     case 'session.described':
       return described(after, decodePayload(event, type));
+    case 'session.shared':
+      return shared(after, decodePayload(event, type));
     default:
       return after;
   }

@@ -1,9 +1,10 @@
 import type { PayloadOf, SessionEvent } from '../../schema/event.ts';
 import { isId } from '../../schema/ids.ts';
+import { claimOf } from './events/chain.ts';
 
 /** The loop outside Perdure that claimed the session last. */
 export interface Tracker {
-  /** A part of the hash of its claim. No other claim has it, even if the store lost commits and reused an epoch. */
+  /** The claim in the session's fence. */
   readonly claim: string;
   readonly holder?: PayloadOf<'session.tracked'>['holder'];
 }
@@ -13,6 +14,7 @@ export interface TrackedMark {
   readonly tool: string;
   readonly inputHash: string;
   readonly turn: number;
+  readonly untrusted?: true | undefined;
 }
 
 /** The part of a session's fold that concerns loops outside Perdure. */
@@ -26,9 +28,6 @@ export const noTracking: TrackingFold = { tracked: {} };
 
 /** The maximum number of marks. A loop that never appends results would make the fold grow without limit. */
 const maxMarks = 200;
-
-const claimChars = 32;
-export const claimOf = (hash: string): string => hash.slice(0, claimChars);
 
 /** Whether the runtime made the id, because the loop gave none that its messages could repeat. */
 export const isMadeId = (callId: string): boolean => isId('call', callId);
@@ -90,8 +89,9 @@ export const foldTracking = (
       return { tracker: undefined, tracked: target?.tracked ?? {} };
     case 'tool.called': {
       if (event.run) return before;
-      const { callId, tool, inputHash } = event.payload;
-      return { ...before, tracked: withMark(before.tracked, callId, { tool, inputHash, turn: event.turn }) };
+      const { callId, tool, inputHash, untrusted } = event.payload;
+      const mark = { tool, inputHash, turn: event.turn, ...(untrusted && { untrusted }) };
+      return { ...before, tracked: withMark(before.tracked, callId, mark) };
     }
     case 'message.appended': {
       const tracked = withoutMarks(before.tracked, event, inputHashOf);

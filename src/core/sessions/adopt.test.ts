@@ -96,7 +96,7 @@ describe('an adoption', () => {
         await set(branch, { f });
         expect(await session.adopt(branch)).toMatchObject(takes);
         expect((await session.state()).facts.f).toBe(f);
-        await session.revert((await session.commits({ limit: 1 }))[0]!.seq);
+        await session.revert((await session.commits({ limit: 1 })).commits[0]!.seq);
         const third = await session.revert(seq);
         expect((await session.state()).facts.f).toBe(1);
         expect(await session.adopt(branch)).toMatchObject(f === 1 ? { adopted: [], conflicts: [] } : takes);
@@ -247,7 +247,7 @@ describe('an adoption', () => {
       provenance: 'unverified',
       entryProvenance: { '/facts/sure': 'verified', '/facts/rumour': 'unverified' },
     });
-    const found = (path: string) => session.commits({ path, provenance: 'verified' });
+    const found = async (path: string) => (await session.commits({ path, provenance: 'verified' })).commits;
     expect(await found('/facts/sure')).toMatchObject([{ seq: commit!.seq }]);
   });
 });

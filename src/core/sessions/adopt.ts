@@ -13,6 +13,7 @@ import { treeOf } from '../files/tree.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { SessionCommand } from '../session/decide.ts';
 import { type SessionFold, sound } from '../session/fold.ts';
+import { allContributors } from '../session/runs/contributors.ts';
 import { type CommitRecord, commitRecord } from '../session/state/commit-record.ts';
 import { type DifferingEntry, differingPaths, type Merge, mergeEntries } from '../session/state/merge-entries.ts';
 import { isSameJson } from '../session/state/patch-between.ts';
@@ -152,6 +153,8 @@ const adoptionOf = async (
     origin,
     agents: scope.agents,
     happened: left.all,
+    adopts: theirs,
+    contributors: allContributors(theirs.contributors),
     ...(!isSameTree && { files: newFiles }),
   };
   return { merge, files, left, command };

@@ -6,8 +6,10 @@ import { Text } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { Point } from '../../schema/point.ts';
 import { appendDrafts } from '../engine/append-drafts.ts';
+import { appendRefusal } from '../engine/append-refusal.ts';
 import { type HappenedAccess, happenedBeyond } from '../engine/happened-calls.ts';
 import { newestFold } from '../engine/newest-fold.ts';
+import { ownershipOf } from '../engine/ownership.ts';
 import { findPoint, refuseLost } from '../engine/points.ts';
 import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { type FilesAccess, keyOf, type WriteAccess } from '../engine/scope.ts';
@@ -78,13 +80,15 @@ export const forkAt = async (
   const left = recordsHappened
     ? await happenedBeyond(scope, key, await newestFold(scope, key, point), point, point.happened)
     : undefined;
-  const drafts = decideFork(point, scope.actor, { title, lost, partial, happened: left?.all });
+  const ownership = ownershipOf(await scope.store.head(key));
+  const drafts = decideFork(point, scope.actor, { title, lost, partial, happened: left?.all, ownership });
   const written = await appendDrafts(scope, child, drafts, {
     writer: { kind: 'outside' },
     creates: { parent: { session: point.session, seq } },
   });
   if (!('events' in written)) {
     const { outcome } = written.outcome;
+    if (outcome === 'quota') throw appendRefusal(child, written.outcome);
     throw new PerdureError('CONFLICT', `the fork failed (${outcome}): try again`, {
       details: { session: key.session, outcome },
     });

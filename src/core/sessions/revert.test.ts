@@ -201,7 +201,7 @@ describe('a revert', () => {
       { op: 'add', path: '/scratch', value: {} },
     ]);
     const below = async (provenance: 'unverified' | 'human') =>
-      (await session.commits({ provenance })).flatMap(({ entries }) => entries);
+      (await session.commits({ provenance })).commits.flatMap(({ entries }) => entries);
     expect(await below('unverified')).toEqual(
       expect.arrayContaining(['/facts/b', '/scratch/c', '/facts/d', '/facts/all']),
     );
@@ -213,7 +213,7 @@ describe('a revert', () => {
     const files = ({ path }: { path: string }) => ({ [path]: 'modified' as const });
     const { edit } = await session.track({ edit: async (_: { path: string }) => 'done' }, { edit: { files } });
     await edit({ path: 'a' });
-    const [first] = await session.commits({ path: '/filesModified/*' });
+    const [first] = (await session.commits({ path: '/filesModified/*' })).commits;
     await edit({ path: 'b' });
     await session.revert(first!.seq);
     const { filesModified, toolsUsed } = await session.state();
@@ -244,13 +244,13 @@ describe('a revert', () => {
     const session = await open();
     const fact = await set(session, { a: 1 });
     await session.pin('a');
-    const [pin] = await session.commits({ limit: 1 });
+    const [pin] = (await session.commits({ limit: 1 })).commits;
     expect(await failure(session.revert(fact!.seq))).toMatchObject({
       code: 'REVERT_CONFLICT',
       details: { later: [pin!.seq] },
     });
     await session.unpin('a');
-    const [unpin] = await session.commits({ limit: 1 });
+    const [unpin] = (await session.commits({ limit: 1 })).commits;
     const gone = await session.commit((draft) => {
       delete draft.facts.a;
     });
@@ -262,7 +262,7 @@ describe('a revert', () => {
     await set(session, { a: 1 });
     const second = await set(session, { a: 2 });
     await session.pin('a');
-    const [pin] = await session.commits({ limit: 1 });
+    const [pin] = (await session.commits({ limit: 1 })).commits;
     await session.revert(second!.seq);
     await session.revert(pin!.seq);
     expect(await session.state()).toMatchObject({ facts: { a: 1 }, pins: {} });
@@ -329,7 +329,7 @@ describe('a revert', () => {
     await set(session, { web: 2 }, byModel);
     await session.pin('web');
     const next = await runtime.sessions.open({ carryFrom: session });
-    const carried = await next.commits();
+    const carried = (await next.commits()).commits;
     for (const { seq } of carried) {
       const { facts, pins } = await next.state({ at: { seq } });
       expect(Object.keys(facts)).toEqual(expect.arrayContaining(Object.keys(pins)));

@@ -39,7 +39,7 @@ export const rewindSession = async (
   let left: LeftBehind | undefined;
   const written = await despiteDamage(scope, key, () =>
     execute(scope, key, async (head) => {
-      const seq = await resolvePoint(scope.store, key, head, to);
+      const seq = await resolvePoint(scope, key, head, to);
       refuseLost(key, seq, head.quarantine);
       const target = await scope.folds.at(key, seq);
       left = await happenedBeyond(scope, key, head, target);

@@ -1,7 +1,9 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Json } from '../../schema/json.ts';
+import type { Said } from '../../schema/said.ts';
 import { readReportedCall } from '../engine/reported-call.ts';
 import { keyOf, type LogAccess } from '../engine/scope.ts';
+import { eventLoop } from '../ports/event-loop.ts';
 import type { CallRecord } from '../ports/store.ts';
 import { clip } from '../session/context/clip.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
@@ -9,6 +11,8 @@ import { isSessionDamage } from '../session/events/session-damaged.ts';
 
 /** A call with what was given to the tool and what it returned. Both are read only if the query asks for them. */
 export interface CallDetails extends CallRecord {
+  /** What the agent said when it asked for the call. */
+  readonly said?: Said | undefined;
   /** Absent if its event cannot be read. */
   readonly input?: Json | undefined;
   readonly output?: Json | undefined;
@@ -19,8 +23,6 @@ export interface CallDetails extends CallRecord {
 
 /** A query for inputs and outputs returns so many calls, unless it says how many. */
 export const defaultWithInput = 100;
-/** A query for inputs and outputs may ask for so many calls. */
-export const maxWithInput = 1000;
 
 const maxChars = 8000;
 /** How many calls are read at the same time. */
@@ -99,12 +101,14 @@ const boundedDetails = (call: CallRecord, contents: Contents): CallDetails => {
   };
 };
 
-/** Adds the inputs and outputs of calls, read from their events. */
-export const withContents = async (scope: LogAccess, calls: readonly CallRecord[]): Promise<readonly CallDetails[]> => {
-  const read: CallDetails[] = [];
+/** Yields the calls with their inputs and outputs, read from their events when they are needed. */
+export async function* withContents(
+  scope: LogAccess,
+  calls: readonly CallDetails[],
+): AsyncGenerator<CallDetails, void, void> {
   for (let from = 0; from < calls.length; from += readAtOnce) {
     const batch = calls.slice(from, from + readAtOnce);
-    read.push(...(await Promise.all(batch.map((call) => detailsOf(scope, call)))));
+    yield* await Promise.all(batch.map((call) => detailsOf(scope, call)));
+    await eventLoop.slice();
   }
-  return read;
-};
+}

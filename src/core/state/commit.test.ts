@@ -149,13 +149,13 @@ describe('a commit', () => {
     };
     expect(await note({ by: 'model' })).toEqual(['agent:coder', 'unverified']);
     expect(await note({ by: 'model', derivedFrom: [], provenance: 'verified' })).toEqual(['agent:coder', 'unverified']);
-    const doubtful = (await session.commits())[0]!.seq;
+    const doubtful = (await session.commits()).commits[0]!.seq;
     const [said] = await session.append({ role: 'user', content: 'it is 8080' });
     expect(await note({ by: 'model', derivedFrom: [said!.seq, doubtful] })).toEqual(['agent:coder', 'unverified']);
     expect(await note({ by: 'model', derivedFrom: [] })).toEqual(['agent:coder', 'human']);
     expect(await note({ derivedFrom: [doubtful] })).toEqual(['member:local', 'unverified']);
     expect(await note({ provenance: 'verified' })).toEqual(['member:local', 'verified']);
-    const sure = (await session.commits())[0]!.seq;
+    const sure = (await session.commits()).commits[0]!.seq;
     expect(await note({ derivedFrom: [sure] })).toEqual(['member:local', 'human']);
     expect(await note({ derivedFrom: [doubtful], provenance: 'verified' })).toEqual(['member:local', 'verified']);
   });
@@ -247,8 +247,8 @@ describe('a commit', () => {
     for (const work of tries) expect(await failure(work)).toMatchObject(damaged);
     expect(await (await bad.fork()).summary()).toMatchObject({ forkedAt: good!.seq, lost: { from: head.seq } });
     expect(await bad.verify()).toMatchObject({ ok: false, bad: { seq: head.seq } });
-    expect(await bad.commits()).toHaveLength(2);
-    expect(await bad.transcript({ at: { seq: good!.seq } })).toHaveLength(2);
+    expect((await bad.commits()).commits).toHaveLength(2);
+    expect((await bad.transcript({ at: { seq: good!.seq } })).entries).toHaveLength(2);
     const before = { seq: good!.seq };
     expect((await bad.state({ at: before })).facts).toEqual({ good: true });
     expect((await (await bad.fork({ at: before })).state()).facts).toEqual({ good: true });

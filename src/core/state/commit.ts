@@ -1,13 +1,23 @@
-import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { listOf } from '../../schema/bounded.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import { Text } from '../../schema/json.ts';
+import { jsonSteps } from '../../schema/json-steps.ts';
 import { parseInput } from '../../schema/parse-input.ts';
-import { type OwnState, PatchOperation, Pointer, Provenance, type State } from '../../schema/state.ts';
+import {
+  collections,
+  hasProvenance,
+  type OwnState,
+  PatchOperation,
+  Pointer,
+  Provenance,
+  type State,
+} from '../../schema/state.ts';
 import { execute } from '../engine/execute.ts';
 import type { AgentAccess, LogAccess, WriteAccess } from '../engine/scope.ts';
+import { eventLoop } from '../ports/event-loop.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { CommitCommand } from '../session/decide-commit.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
@@ -15,7 +25,7 @@ import { canonical } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { type CommitRecord, commitRecord } from '../session/state/commit-record.ts';
 import { provenanceOf } from '../session/state/provenance.ts';
-import { type Mutation, stateInvalid, valueAt } from '../session/state/state-change.ts';
+import { isOfWaiting, type Mutation, stateInvalid, valueAt, waitingIsView } from '../session/state/state-change.ts';
 
 export interface CommitOptions {
   /** The reason for the change, for people. */
@@ -74,17 +84,31 @@ const sourcesOf = async (scope: LogAccess, key: SessionKey, seqs: readonly numbe
   );
 };
 
-/** Tags are cached by state object, because a state never changes once it is handed out. */
-const tags = new WeakMap<State, string>();
+/** Tags are cached by part, because a part never changes once it is handed out, and most commits change few parts. */
+const tags = new WeakMap<object, string>();
 
-/** A hash of the content of a state. Equal states have equal tags, whatever commits are between them. */
-export const stateTag = (state: State): string => {
-  const known = tags.get(state);
+function* tagOfPart(part: State[keyof State]): Generator<void, string, void> {
+  const known = tags.get(part);
   if (known !== undefined) return known;
-  const tag = hash('sha256', JSON.stringify(canonical(state)), 'base64url');
-  tags.set(state, tag);
+  const digest = createHash('sha256');
+  for (const piece of jsonSteps(canonical(part))) yield void digest.update(piece);
+  const tag = digest.digest('base64url');
+  tags.set(part, tag);
   return tag;
-};
+}
+
+const parts = [...collections, 'own'] as const;
+
+function* tagSteps(state: State): Generator<void, string, void> {
+  const digest = createHash('sha256');
+  for (const name of parts) digest.update(`${name}:${yield* tagOfPart(state[name])};`);
+  return digest.digest('base64url');
+}
+
+/**
+ * A hash of the content of a state, without `waiting`. Equal states have equal tags, whatever commits are between them.
+ */
+export const stateTag = (state: State): Promise<string> => eventLoop.drain(tagSteps(state));
 
 const stateMoved = ({ session }: SessionKey): PerdureError =>
   new PerdureError('PRECONDITION_FAILED', 'the state has changed since it was read: read it again', {
@@ -99,7 +123,7 @@ const run = async (
 ) => {
   const command = { ...asked, type: 'commit', agents: scope.agents } as const;
   const onlyThere = async ({ state }: SessionFold) => {
-    if (stateTag(state) !== onState) throw stateMoved(key);
+    if ((await stateTag(state)) !== onState) throw stateMoved(key);
     return command;
   };
   const [event] = await execute(scope, key, onState === undefined ? command : onlyThere);
@@ -129,7 +153,7 @@ export const commitState = async (
 
 const Lift = z.strictObject({ to: Provenance, why: Text.min(1).max(2000) });
 
-/** Raises the provenance of entrieswith a commit that changes no value. */
+/** Raises the provenance of entries with a commit that changes no value. */
 export const liftProvenance = async (
   scope: WriteAccess & AgentAccess,
   key: SessionKey,
@@ -142,8 +166,15 @@ export const liftProvenance = async (
   const missing = paths.filter((each) => each.split('/').length !== 3 || valueAt(state, each) === undefined);
   if (missing.length > 0) {
     throw stateInvalid(
-      missing.map((each) => ({ path: each, message: 'there is no such entry: name one such as /facts/port' })),
+      missing.map((each) => ({
+        path: each,
+        message: isOfWaiting(each) ? waitingIsView : 'there is no such entry: name one such as /facts/port',
+      })),
     );
+  }
+  const counted = paths.filter((each) => !hasProvenance(each));
+  if (counted.length > 0) {
+    throw stateInvalid(counted.map((each) => ({ path: each, message: 'it is bookkeeping, which has no provenance' })));
   }
   const tests = (current: typeof state) =>
     paths.map((each) => ({ op: 'test', path: each, value: valueAt(current, each) }) as const);

@@ -45,7 +45,7 @@ test('[QRY3] a call that ends during a query is not reported as interrupted', as
       over.resolve();
       await waiting;
     };
-    expect((await session.toolCalls({ includeRewound, limit: 1 })).map(({ status }) => status)).toEqual(['ok']);
+    expect((await session.toolCalls({ includeRewound, limit: 1 })).calls.map(({ status }) => status)).toEqual(['ok']);
   }
 });
 
@@ -96,11 +96,12 @@ test('[QRY1] commits are found by a name pattern', async () => {
   const { sessions } = await open();
   const session = await sessions.open();
   for (const file of ['src/auth.ts', 'src/deep/b.ts', 'srcs/c.ts', 'test/auth.ts']) await touchFile(session, file);
-  const found = async (path: string) => filesOf(await session.commits({ path })).map((entry) => entry.slice(15));
+  const found = async (path: string) =>
+    filesOf((await session.commits({ path })).commits).map((entry) => entry.slice(15));
   expect(await found('/filesModified/src~1*')).toEqual(['src~1deep~1b.ts', 'src~1auth.ts']);
   expect(await found('/filesModified/*~1auth.ts')).toEqual(['test~1auth.ts', 'src~1auth.ts']);
   expect(await found('/files*/s*~1*.ts/change')).toEqual(['srcs~1c.ts', 'src~1deep~1b.ts', 'src~1auth.ts']);
-  expect(await sessions.commits({ path: '/filesModified/src~1*' })).toHaveLength(2);
+  expect((await sessions.commits({ path: '/filesModified/src~1*' })).commits).toHaveLength(2);
 });
 
 test('[QRY2, QRY12] a workspace query omits records that rewinds left behind, unless includeRewound is set', async () => {
@@ -114,11 +115,14 @@ test('[QRY2, QRY12] a workspace query omits records that rewinds left behind, un
   await tools.edit();
   await session.rewind({ to: { turn: 1 } });
   const path = '/filesModified/**';
-  expect(filesOf(await sessions.commits({ path }))).toEqual(['/filesModified/a.ts']);
-  expect(await sessions.toolCalls()).toEqual([]);
+  expect(filesOf((await sessions.commits({ path })).commits)).toEqual(['/filesModified/a.ts']);
+  expect((await sessions.toolCalls()).calls).toEqual([]);
   const all = { includeRewound: true };
-  expect(filesOf(await sessions.commits({ path, ...all }))).toEqual(['/filesModified/b.ts', '/filesModified/a.ts']);
-  expect(await sessions.toolCalls(all)).toHaveLength(1);
+  expect(filesOf((await sessions.commits({ path, ...all })).commits)).toEqual([
+    '/filesModified/b.ts',
+    '/filesModified/a.ts',
+  ]);
+  expect((await sessions.toolCalls(all)).calls).toHaveLength(1);
 });
 
 test('[QRY2, QRY12] a workspace query includes records that a rewind left behind if a fork still inherits them', async () => {
@@ -132,7 +136,7 @@ test('[QRY2, QRY12] a workspace query includes records that a rewind left behind
   const branch = await session.fork();
   const deeper = await branch.fork();
   await session.rewind({ to: { turn: 1 } });
-  const files = async () => filesOf(await sessions.commits({ path: '/filesModified/**' })).toSorted();
+  const files = async () => filesOf((await sessions.commits({ path: '/filesModified/**' })).commits).toSorted();
   expect(await files()).toEqual(['/filesModified/a.ts', '/filesModified/b.ts']);
   await branch.rewind({ to: { turn: 1 } });
   expect(await files()).toHaveLength(2);
@@ -149,7 +153,7 @@ test('[QRY1] pages continue past entries that a query omits', async () => {
   await askFor(session, 'two');
   for (let index = 0; index < 250; index++) await touchFile(session, `${index}.ts`);
   await session.rewind({ to: { turn: 1 } });
-  expect(filesOf(await sessions.commits({ limit: 1 }))).toEqual(['/filesModified/first.ts']);
+  expect(filesOf((await sessions.commits({ limit: 1 })).commits)).toEqual(['/filesModified/first.ts']);
 });
 
 test('[QRY1, QRY3] commits and calls are found by their actor, in a session and in a workspace', async () => {
@@ -164,11 +168,13 @@ test('[QRY1, QRY3] commits and calls are found by their actor, in a session and 
   }
   const actor = 'member:bob';
   for (const asked of [await runtime.sessions.get(id), runtime.sessions]) {
-    expect(await asked.toolCalls({ actor })).toMatchObject([{ actor, turn: 2, status: 'ok' }]);
-    expect(await asked.commits({ actor })).toMatchObject([{ actor, turn: 2, entries: ['/filesModified/bob.ts'] }]);
-    expect(await asked.toolCalls({ actor: 'member:eve' })).toEqual([]);
+    expect((await asked.toolCalls({ actor })).calls).toMatchObject([{ actor, turn: 2, status: 'ok' }]);
+    expect((await asked.commits({ actor })).commits).toMatchObject([
+      { actor, turn: 2, entries: ['/filesModified/bob.ts'] },
+    ]);
+    expect((await asked.toolCalls({ actor: 'member:eve' })).calls).toEqual([]);
   }
-  expect(await (await runtime.sessions.get(id)).toolCalls({ actor, turns: { to: 1 } })).toEqual([]);
+  expect((await (await runtime.sessions.get(id)).toolCalls({ actor, turns: { to: 1 } })).calls).toEqual([]);
 });
 
 test('[QRY3] calls are found by their run', async () => {
@@ -180,10 +186,10 @@ test('[QRY3] calls are found by their run', async () => {
     const payload = { callId: `c${index}`, tool: 'edit', input: {}, inputHash: 'a'.repeat(64) };
     const event = encodeEvent({ type: 'tool.called', payload, actor: 'agent:coder' as Actor, turn: 'current', run });
     const key = { workspace: 'local' as WorkspaceId, session: session.id };
-    await store.append({ ...key, writer: { kind: 'run', epoch: 0 }, at: index, events: [event] });
+    await store.append({ ...key, writer: { kind: 'run', epoch: 0, claim: '' }, at: index, events: [event] });
   }
-  const calls = async (run: RunId | undefined) => (await session.toolCalls({ run })).map(({ callId }) => callId);
+  const calls = async (run: RunId | undefined) => (await session.toolCalls({ run })).calls.map(({ callId }) => callId);
   expect(await calls(undefined)).toEqual(['c3', 'c2', 'c1', 'c0']);
   expect(await calls(runs[1])).toEqual(['c3', 'c1']);
-  expect((await sessions.toolCalls({ run: runs[0], limit: 1 })).map(({ callId }) => callId)).toEqual(['c2']);
+  expect((await sessions.toolCalls({ run: runs[0], limit: 1 })).calls.map(({ callId }) => callId)).toEqual(['c2']);
 });

@@ -1,11 +1,13 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
-import type { SessionId } from '../../schema/ids.ts';
+import { SessionId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { indexedPrefix } from '../../schema/path-pattern.ts';
+import { fillPage, maxPageItems, partsOfCursor, wrongCursor } from '../engine/page.ts';
 import { firstLiveTurn } from '../engine/points.ts';
 import type { LogAccess } from '../engine/scope.ts';
-import type { CallQuery, CommitQuery, EventRanges, SessionKey } from '../ports/store.ts';
+import { eventLoop } from '../ports/event-loop.ts';
+import type { CallQuery, CallRecord, CommitQuery, EventRanges, SessionKey, StoredEvent } from '../ports/store.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { isLive, type LiveRange, liveAndAfter, liveWithin } from '../session/live-lineage.ts';
@@ -13,10 +15,24 @@ import { type CommitRecord, commitRecord, isMatch } from '../session/state/commi
 import { type CallDetails, defaultWithInput, withContents } from './call-contents.ts';
 import { liveRecords } from './live-records.ts';
 import { CallFilter, CommitFilter, many, type RecordWindow } from './record-filter.ts';
+import { SaidReader } from './said.ts';
 
-const defaultLimit = 1000;
-/** Small pages for small limits, so that a caller that wants few records does not wait for many. */
-const pageSizeFor = (limit: number): number => Math.min(200, Math.max(20, limit));
+/** Small reads for small limits, so that a caller that wants few records does not wait for many. */
+const readSizeFor = (limit: number): number => Math.min(200, Math.max(20, limit));
+/** Reads of large commits get smaller, because a whole read is held in memory. */
+const maxReadBytes = 2 * 1024 * 1024;
+
+export interface CommitPage {
+  readonly commits: readonly CommitRecord[];
+  /** The cursor of the next page, which has older commits. Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface CallPage {
+  readonly calls: readonly CallDetails[];
+  /** The cursor of the next page, which has older calls. Absent on the last page. */
+  readonly cursor?: string;
+}
 
 const time = (value: Date | number | undefined): number | undefined =>
   value === undefined ? undefined : Number(value);
@@ -74,16 +90,29 @@ interface Place {
 
 interface Selection {
   readonly within: CallQuery['within'];
+  /** The first turn of the query. Later pages keep it, because newer turns must not move the end of the listing. */
+  readonly fromTurn: number;
   readonly isWanted: (record: Place) => boolean | Promise<boolean>;
 }
 
-const selectIn = async (scope: LogAccess, key: SessionKey, window: RecordWindow): Promise<Selection> => {
+const selectIn = async (
+  scope: LogAccess,
+  key: SessionKey,
+  window: RecordWindow,
+  start: Start | undefined,
+): Promise<Selection> => {
   const head = await scope.folds.outline(key);
-  const bounds = await turnBounds(scope, key, head, window);
+  const bounds = await turnBounds(
+    scope,
+    key,
+    head,
+    start ? { turns: { ...window.turns, from: start.fromTurn } } : window,
+  );
   const { includeRewound = false } = window;
   const ranges = await rangesFor(scope, key, head, bounds, includeRewound);
   return {
     within: { session: key.session, ranges, live: liveAndAfter(includeRewound ? [[1, head.seq]] : head.live) },
+    fromTurn: bounds.from,
     isWanted: ({ turn }) => bounds.from <= turn && turn <= bounds.to,
   };
 };
@@ -99,52 +128,79 @@ const selectInWorkspace = (scope: LogAccess, { turns, last, includeRewound }: Re
       },
     );
   }
-  return { within: undefined, isWanted: includeRewound ? () => true : liveRecords(scope) };
+  return { within: undefined, fromTurn: 0, isWanted: includeRewound ? () => true : liveRecords(scope) };
 };
 
-const select = (scope: LogAccess, key: SessionKey | undefined, window: RecordWindow) =>
-  key ? selectIn(scope, key, window) : selectInWorkspace(scope, window);
+const select = (scope: LogAccess, key: SessionKey | undefined, window: RecordWindow, start: Start | undefined) =>
+  key ? selectIn(scope, key, window, start) : selectInWorkspace(scope, window);
 
-/**
- * Collects the wanted records page by page, up to the limit. `recordOf` returns undefined for a record that the index
- * matched by mistake.
- */
-const collect = async <Found extends Place, Kept extends Place>(
-  find: (page: Pick<CommitQuery, 'before' | 'limit'>) => Promise<readonly Found[]>,
-  recordOf: (found: Found) => Kept | undefined,
-  isWanted: Selection['isWanted'],
-  limit = defaultLimit,
-): Promise<readonly Kept[]> => {
-  const kept: Kept[] = [];
-  const pageSize = pageSizeFor(limit);
-  for (let before: CommitQuery['before']; kept.length < limit; ) {
-    const page = await find({ before, limit: pageSize });
+/** Where a later page continues: before the last record of the page before it. */
+interface Start {
+  readonly before: NonNullable<CommitQuery['before']>;
+  readonly fromTurn: number;
+}
+
+const startOf = (cursor: string | undefined): Start | undefined => {
+  if (cursor === undefined) return undefined;
+  const [at, seq, fromTurn, session] = partsOfCursor(cursor, /^(-?\d{1,16})\.(\d{1,15})\.(\d{1,15})\.(.+)$/);
+  const id = SessionId.safeParse(session);
+  if (!id.success) throw wrongCursor();
+  return { before: { at: Number(at), session: id.data, seq: Number(seq) }, fromTurn: Number(fromTurn) };
+};
+
+const cursorAfter = ({ at, seq, session }: Place, fromTurn: number): string => `${at}.${seq}.${fromTurn}.${session}`;
+
+interface Search<Found extends Place, Kept extends Place> {
+  readonly find: (page: Pick<CommitQuery, 'before' | 'limit'>) => Promise<readonly Found[]>;
+  readonly bytesOf: (found: Found) => number;
+  /** Returns undefined for a record that the index matched by mistake. */
+  readonly recordOf: (found: Found) => Kept | undefined;
+  readonly isWanted: Selection['isWanted'];
+  /** Adds what the agent said. */
+  readonly withSaid: (records: readonly Kept[]) => Promise<readonly Kept[]>;
+}
+
+/** Yields the wanted records, newest first. Reads the index in small parts, the next when the caller needs it. */
+async function* wantedRecords<Found extends Place, Kept extends Place>(
+  { find, bytesOf, recordOf, isWanted, withSaid }: Search<Found, Kept>,
+  limit: number,
+  start: Start | undefined,
+): AsyncGenerator<Kept, void, void> {
+  let size = readSizeFor(1);
+  for (let before = start?.before; ; ) {
+    const page = await eventLoop.reading(() => find({ before, limit: size }));
+    await eventLoop.slice();
     const records = page.flatMap((found) => recordOf(found) ?? []);
     const wanted = await Promise.all(records.map(isWanted));
-    kept.push(...records.filter((_, index) => wanted[index]));
+    yield* await withSaid(records.filter((_, index) => wanted[index]));
     const last = page.at(-1);
-    if (page.length < pageSize || !last) break;
+    if (page.length < size || !last) return;
     before = { at: last.at, session: last.session, seq: last.seq };
+    const bytes = page.reduce((sum, found) => sum + bytesOf(found), 0) / page.length;
+    size = Math.max(1, Math.min(readSizeFor(limit), Math.floor(maxReadBytes / Math.max(1, bytes))));
   }
-  return kept.slice(0, limit);
-};
+}
+
+const cursorOf = (
+  { items, isMore }: { readonly items: readonly Place[]; readonly isMore: boolean },
+  { fromTurn }: Selection,
+): { readonly cursor?: string } => (isMore ? { cursor: cursorAfter(items.at(-1)!, fromTurn) } : {});
 
 /**
- * Returns matching commits, newest first: of one session, or of the workspace if no session is given. Reads an index,
+ * Returns a page of matching commits, newest first: of one session, or of the workspace if no session is given. Reads an index,
  * not the log.
  */
 export const findCommits = async (
   scope: LogAccess,
   key: SessionKey | undefined,
   filter: CommitFilter = {},
-): Promise<readonly CommitRecord[]> => {
-  const { path, tool, actor, provenance, since, until, limit, ...window } = parseInput(
-    'the query',
-    CommitFilter,
-    filter,
-  );
+): Promise<CommitPage> => {
+  const parsed = parseInput('the query', CommitFilter, filter);
+  const { path, tool, actor, provenance, since, until, limit = maxPageItems, cursor, ...window } = parsed;
   const levels = many(provenance);
-  const { within, isWanted } = await select(scope, key, window);
+  const start = startOf(cursor);
+  const selection = await select(scope, key, window, start);
+  const { within, isWanted } = selection;
   const query = {
     within,
     prefix: path === undefined ? undefined : indexedPrefix(path),
@@ -154,15 +210,19 @@ export const findCommits = async (
     since: time(since),
     until: time(until),
   };
-  return collect(
-    (page) => scope.store.findCommits(scope.workspace, { ...query, ...page }),
-    (stored) => {
+  const said = new SaidReader(scope, key);
+  const search: Search<StoredEvent, CommitRecord> = {
+    find: (page) => scope.store.findCommits(scope.workspace, { ...query, ...page }),
+    bytesOf: ({ body }) => (body.kind === 'bytes' ? body.bytes.length : 0),
+    recordOf: (stored) => {
       const record = commitRecord(decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>);
       return isMatch(record, path, levels) ? record : undefined;
     },
     isWanted,
-    limit,
-  );
+    withSaid: (records) => said.of(records),
+  };
+  const page = await fillPage(wantedRecords(search, limit, start), limit);
+  return { commits: page.items, ...cursorOf(page, selection) };
 };
 
 /**
@@ -173,16 +233,26 @@ export async function* commitsWithin(
   scope: LogAccess,
   within: EventRanges,
   prefix: string,
-  pageSize = pageSizeFor(1),
+  pageSize = readSizeFor(1),
 ): AsyncGenerator<CommitRecord, void, void> {
   for (let last: CommitQuery['before']; ; ) {
-    const page = await scope.store.findCommits(scope.workspace, { within, prefix, limit: pageSize, before: last });
-    for (const stored of page)
+    const query = { within, prefix, limit: pageSize, before: last };
+    const page = await eventLoop.reading(() => scope.store.findCommits(scope.workspace, query));
+    for (const stored of page) {
+      await eventLoop.slice();
       yield commitRecord(decodeEvent(scope.workspace, stored) as SessionEvent<'state.committed'>);
+    }
     const end = page.at(-1);
     if (!end || page.length < pageSize) return;
     last = { at: end.at, session: end.session, seq: end.seq };
   }
+}
+
+interface CommitWindow {
+  /** The fold at the point from which the events are read back. */
+  readonly from: Pick<SessionFold, 'live' | 'seq'>;
+  readonly before: number;
+  readonly includeRewound: boolean;
 }
 
 /** Like `commitsWithin`, for all events of a session before the given event. */
@@ -190,30 +260,37 @@ export async function* eachCommit(
   scope: LogAccess,
   key: SessionKey,
   prefix: string,
-  { before, includeRewound }: { readonly before: number; readonly includeRewound: boolean },
+  { from, before, includeRewound }: CommitWindow,
 ): AsyncGenerator<CommitRecord, void, void> {
-  const head = await scope.folds.outline(key);
-  const ranges = liveWithin(includeRewound ? [[1, head.seq]] : head.live, 0, before - 1);
-  yield* commitsWithin(scope, { session: key.session, ranges }, prefix, pageSizeFor(defaultLimit));
+  const ranges = liveWithin(includeRewound ? [[1, from.seq]] : from.live, 0, before - 1);
+  yield* commitsWithin(scope, { session: key.session, ranges }, prefix, readSizeFor(maxPageItems));
 }
 
-/** Returns matching tool calls, newest first. */
+/** Returns a page of matching tool calls, newest first. */
 export const findCalls = async (
   scope: LogAccess,
   key: SessionKey | undefined,
   filter: CallFilter = {},
-): Promise<readonly CallDetails[]> => {
+): Promise<CallPage> => {
   const parsed = parseInput('the query', CallFilter, filter);
-  const { tool, actor, callId, run, status, since, until, input = false, ...rest } = parsed;
-  const { limit = input ? defaultWithInput : undefined, ...window } = rest;
-  const { within, isWanted } = await select(scope, key, window);
+  const { tool, actor, callId, run, status, since, until, input = false, cursor, ...rest } = parsed;
+  const { limit = input ? defaultWithInput : maxPageItems, ...window } = rest;
+  const start = startOf(cursor);
+  const selection = await select(scope, key, window, start);
+  const { within, isWanted } = selection;
   const query = { within, tool, actor, status: many(status), since: time(since), until: time(until) };
-  const calls = await collect(
-    (page) => scope.store.findCalls(scope.workspace, { ...query, ...page }),
-    (call) =>
+  const said = new SaidReader(scope, key);
+  const search: Search<CallRecord, CallDetails> = {
+    find: (page) => scope.store.findCalls(scope.workspace, { ...query, ...page }),
+    bytesOf: () => 0,
+    recordOf: (call) =>
       (run === undefined || call.run === run) && (callId === undefined || call.callId === callId) ? call : undefined,
     isWanted,
-    limit,
-  );
-  return input ? withContents(scope, calls) : calls;
+    withSaid: (records) => said.calls(records),
+  };
+  const page = await fillPage(wantedRecords(search, limit, start), limit);
+  if (!input) return { calls: page.items, ...cursorOf(page, selection) };
+  const detailed = await fillPage(withContents(scope, page.items), limit);
+  const isMore = page.isMore || detailed.isMore;
+  return { calls: detailed.items, ...cursorOf({ items: detailed.items, isMore }, selection) };
 };

@@ -1,24 +1,26 @@
 import { isPerdureError } from '../../schema/error.ts';
 import type { FoundPlace } from '../engine/places.ts';
-import type { LogAccess } from '../engine/scope.ts';
+import { keyOf, type LogAccess } from '../engine/scope.ts';
 import { isSessionDamage } from '../session/events/session-damaged.ts';
 import { liveWithin } from '../session/live-lineage.ts';
 import type { CommitRecord } from '../session/state/commit-record.ts';
 import { commitsWithin } from './commits.ts';
+import { SaidReader } from './said.ts';
 
 /** The commit that set the value of an entry: when, by which actor or tool, and why. */
-export type EntryCommit = Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'why'>;
+export type EntryCommit = Pick<CommitRecord, 'session' | 'seq' | 'turn' | 'at' | 'actor' | 'cause' | 'said' | 'why'>;
 
 /** The number of last commits that are read once for all entries, because they changed most entries. */
 const maxLooked = 40;
 
-const entryCommitOf = ({ session, seq, turn, at, actor, cause, why }: CommitRecord): EntryCommit => ({
+const entryCommitOf = ({ session, seq, turn, at, actor, cause, said, why }: CommitRecord): EntryCommit => ({
   session,
   seq,
   turn,
   at,
   actor,
   ...(cause && { cause }),
+  ...(said && { said }),
   ...(why !== undefined && { why }),
 });
 
@@ -66,5 +68,7 @@ export const entryCommits = async (
   } catch (error) {
     if (!isSessionDamage(error) && !isPerdureError(error, 'STORE_CORRUPT')) throw error;
   }
-  return found;
+  const said = new SaidReader(scope, keyOf(scope, place.place.session));
+  const entries = [...found.keys()];
+  return new Map((await said.of([...found.values()])).map((commit, index) => [entries[index]!, commit]));
 };

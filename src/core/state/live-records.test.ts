@@ -15,7 +15,7 @@ test('[QRY2] events that a rewind left behind are live if a fork of a fork inher
   for (const session of [root, child]) await session.rewind({ to: { seq: 1 } });
   const backwards = overrideStore(store, { family: async (key) => (await store.family(key)).toReversed() });
   const later = await openRuntime({ store: backwards });
-  expect(await later.sessions.commits({ path: '/facts/port' })).toHaveLength(1);
+  expect((await later.sessions.commits({ path: '/facts/port' })).commits).toHaveLength(1);
 });
 
 test('[FAULT2, QRY2] an unreadable session does not hide the others, and its records are treated as live', async () => {
@@ -34,6 +34,6 @@ test('[FAULT2, QRY2] an unreadable session does not hide the others, and its rec
       ),
   });
   const later = await openRuntime({ store: damaged });
-  const found = await later.sessions.commits({ path: '/facts/port' });
+  const found = (await later.sessions.commits({ path: '/facts/port' })).commits;
   expect(found.map(({ session }) => session)).toEqual([broken.id, sound.id]);
 });

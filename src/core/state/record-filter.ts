@@ -5,8 +5,9 @@ import { toolOutcomes } from '../../schema/message.ts';
 import { PathPattern } from '../../schema/path-pattern.ts';
 import { type Provenance, provenances } from '../../schema/state.ts';
 import { Following } from '../engine/events.ts';
+import { pageFields } from '../engine/page.ts';
 import type { CallStatus } from '../ports/store.ts';
-import { maxWithInput } from './call-contents.ts';
+import type { CommitConditions } from '../session/state/commit-record.ts';
 
 export interface RecordWindow {
   /** First and last turn, both inclusive. Like `last`, this filter is allowed only for one session. */
@@ -16,7 +17,10 @@ export interface RecordWindow {
   readonly includeRewound?: boolean | undefined;
   readonly since?: Date | number | undefined;
   readonly until?: Date | number | undefined;
+  /** At most 1000, which is also the default. A page also ends at 4 MiB. */
   readonly limit?: number | undefined;
+  /** Continues after an earlier page of the same query. */
+  readonly cursor?: string | undefined;
 }
 
 export interface CommitFilter extends RecordWindow {
@@ -33,13 +37,11 @@ export interface CallFilter extends RecordWindow {
   readonly callId?: string | undefined;
   readonly run?: RunId | undefined;
   readonly status?: CallStatus | readonly CallStatus[] | undefined;
-  /** Also reads the inputs and outputs. The limit is then 100 by default, and 1000 at most. */
+  /** Also reads the inputs and outputs. The limit is then 100 by default. */
   readonly input?: boolean | undefined;
 }
 
-export interface WatchFilter {
-  readonly path?: string | undefined;
-  readonly provenance?: Provenance | readonly Provenance[] | undefined;
+export interface WatchFilter extends CommitConditions {
   /** The seq to start after. By default only commits after the call are reported. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -58,7 +60,7 @@ const Window = z.strictObject({
   includeRewound: z.boolean().optional(),
   since: Time.optional(),
   until: Time.optional(),
-  limit: z.int().positive().optional(),
+  ...pageFields,
 });
 const isOneWindow = ({ turns, last }: z.infer<typeof Window>): boolean => !turns || !last;
 const twoWindows = { error: 'last and turns exclude each other: pass only one of them' };
@@ -77,14 +79,14 @@ export const CallFilter = Window.extend({
   run: RunId.optional(),
   status: oneOrMany(['running', ...toolOutcomes]),
   input: z.boolean().optional(),
-})
-  .refine(isOneWindow, twoWindows)
-  .refine(({ input, limit = 1 }) => !input || limit <= maxWithInput, {
-    error: `with input, at most ${maxWithInput} calls are read: lower the limit, or ask for a smaller window`,
-    path: ['limit'],
-  });
+}).refine(isOneWindow, twoWindows);
 
-export const WatchFilter = Following.extend({ path: PathPattern.optional(), provenance: oneOrMany(provenances) });
+export const WatchFilter = Following.extend({
+  path: PathPattern.optional(),
+  provenance: oneOrMany(provenances),
+  tool: Text.optional(),
+  actor: Text.optional(),
+});
 
 export const many = <T extends string>(value: T | readonly T[] | undefined): readonly T[] | undefined =>
   typeof value === 'string' ? [value] : value;

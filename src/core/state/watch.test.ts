@@ -27,10 +27,10 @@ test('[WATCH1, QRY6] a filter by provenance uses the provenance of entries, so a
     (draft.facts.ports as number[]).push(2);
   });
   await session.commit((draft) => Object.assign(draft.facts, { port: 1 }), { provenance: 'unverified' });
-  const seqs = (await session.commits({ provenance: 'unverified' })).map(({ seq }) => seq);
+  const seqs = (await session.commits({ provenance: 'unverified' })).commits.map(({ seq }) => seq);
   expect(seqs).toEqual([4, 3, 2]);
   for (const seq of seqs.toReversed()) expect((await doubtful.next()).value).toMatchObject({ seq });
-  expect((await session.commits(ofPort)).map(({ seq }) => seq)).toEqual([4]);
+  expect((await session.commits(ofPort)).commits.map(({ seq }) => seq)).toEqual([4]);
   expect((await watchingPort.next()).value).toMatchObject({ seq: 4 });
   await Promise.all([doubtful.return(), watchingPort.return()]);
 });

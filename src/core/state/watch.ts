@@ -3,20 +3,19 @@ import { parseInput } from '../../schema/parse-input.ts';
 import { readEvents } from '../engine/events.ts';
 import type { FollowAccess, LogAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
-import { type CommitRecord, commitRecord, isMatch } from '../session/state/commit-record.ts';
-import { many, WatchFilter } from './record-filter.ts';
+import { type CommitRecord, commitRecord, meetsAll } from '../session/state/commit-record.ts';
+import { WatchFilter } from './record-filter.ts';
 
 async function* commitsAfter(
   scope: FollowAccess,
   key: SessionKey,
   start: Promise<number>,
-  { path, provenance, signal }: WatchFilter,
+  { signal, ...conditions }: WatchFilter,
 ): AsyncGenerator<CommitRecord, void, void> {
-  const levels = many(provenance);
   for await (const event of readEvents(scope, key, { after: await start, follow: true, signal })) {
     if (event.type !== 'state.committed') continue;
     const record = commitRecord(event);
-    if (isMatch(record, path, levels)) yield record;
+    if (meetsAll(record, conditions)) yield record;
   }
 }
 

@@ -1,5 +1,6 @@
 import { effectKinds, repeatPolicies } from '../../schema/effect-kinds.ts';
 import { PerdureError } from '../../schema/error.ts';
+import { isUntrustedBy } from '../../schema/taint-kinds.ts';
 import type { Reconciled } from '../ports/tool.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
 
@@ -20,18 +21,30 @@ const invalid = (tool: string, what: string, expected: string): PerdureError =>
 /** Rejects declarations that would make a call less safe than its author believes. */
 export const checkDeclarations = (declarations: TrackDeclarations): void => {
   for (const [tool, declaration] of Object.entries(declarations)) {
-    const given = (declaration ?? {}) as { readonly [Field in 'effects' | 'repeat' | 'reconcile']?: unknown };
+    const given = (declaration ?? {}) as {
+      readonly [Field in 'effects' | 'repeat' | 'reconcile' | 'trusted' | 'untrusted' | 'safeWhenTainted']?: unknown;
+    };
     if (!effects.includes(given.effects)) {
       throw invalid(tool, `effects ${JSON.stringify(given.effects)}`, effectKinds.join(', '));
     }
     if (!policies.includes(given.repeat)) {
       throw invalid(tool, `repeat ${JSON.stringify(given.repeat)}`, repeatPolicies.join(', '));
     }
+    for (const flag of ['untrusted', 'safeWhenTainted'] as const) {
+      if (![true, false, undefined].includes(given[flag] as boolean | undefined)) {
+        throw invalid(tool, `${flag} ${JSON.stringify(given[flag])}`, 'true or false');
+      }
+    }
+    if (given.trusted && given.untrusted) throw invalid(tool, 'trusted and untrusted', 'one of them');
     if (given.reconcile !== undefined && typeof given.reconcile !== 'function') {
       throw invalid(tool, 'a reconcile that is not a function', 'a function that returns { outcome }');
     }
   }
 };
 
-export const declarationOf = (declarations: TrackDeclarations, tool: string): TrackDeclaration =>
-  (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
+/** The declaration of a tool. The tools of a server are untrusted, unless their declaration says otherwise. */
+export const declarationOf = (declarations: TrackDeclarations, tool: string, isOfServer = false): TrackDeclaration => {
+  const declared = (Object.hasOwn(declarations, tool) ? declarations[tool] : undefined) ?? {};
+  const { trusted, untrusted = isOfServer && !trusted ? true : undefined } = declared;
+  return { ...declared, untrusted: isUntrustedBy(tool, { trusted, untrusted }) };
+};

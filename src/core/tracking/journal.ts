@@ -3,8 +3,8 @@ import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft } from '../../schema/event.ts';
 import { loopHolder } from '../engine/process-holder.ts';
 import type { WriteAccess } from '../engine/scope.ts';
-import { type FoldReading, readHead, writeDecision } from '../engine/session-writer.ts';
-import type { SessionKey } from '../ports/store.ts';
+import { type FoldReading, fenceOf, readHead, type SessionWrite, writeDecision } from '../engine/session-writer.ts';
+import type { Fence, SessionKey } from '../ports/store.ts';
 import type { RunningCall, SessionFold } from '../session/fold.ts';
 import { refuseUnlessHolder } from '../session/holder.ts';
 import { endLeftCall } from '../session/runs/settle-calls.ts';
@@ -26,22 +26,23 @@ const withoutLeft = (state: SessionFold, left: ReadonlyMap<string, RunningCall>)
 });
 
 /**
- * Writes a session's journal of tool calls, and holds the epoch that it claimed. Once another writer claims the
+ * Writes a session's journal of tool calls, and holds the fence that it claimed. Once another writer claims the
  * session, further entries are rejected and no more tools run.
  */
 export class Journal {
   readonly #scope: WriteAccess;
   readonly #key: SessionKey;
-  readonly #epoch: number;
+  readonly #fence: Fence;
+  #writtenTo = 0;
   /** The calls that earlier loops left in flight and that are not settled yet. */
   readonly #left: Map<string, RunningCall>;
   /** Entries of parallel calls are written one after another. */
   readonly #writing = new Mutex();
 
-  private constructor(scope: WriteAccess, key: SessionKey, epoch: number, left: Map<string, RunningCall>) {
+  private constructor(scope: WriteAccess, key: SessionKey, fence: Fence, left: Map<string, RunningCall>) {
     this.#scope = scope;
     this.#key = key;
-    this.#epoch = epoch;
+    this.#fence = fence;
     this.#left = left;
   }
 
@@ -59,7 +60,7 @@ export class Journal {
         return { drafts: [claimed], command: 'append', takesOver: true, raisesEpoch: true, fact: isLast };
       },
     });
-    return new Journal(scope, key, appended!.head.epoch, new Map(Object.entries(left)));
+    return new Journal(scope, key, fenceOf(appended!.head), new Map(Object.entries(left)));
   }
 
   /** The calls that earlier loops left in flight, and that are not settled yet. */
@@ -69,7 +70,8 @@ export class Journal {
 
   /** Whether no other writer has claimed the session since. */
   async isCurrent(): Promise<boolean> {
-    return (await this.#scope.store.head(this.#key))?.epoch === this.#epoch;
+    const head = await this.#scope.store.head(this.#key);
+    return head?.epoch === this.#fence.epoch && head.claim === this.#fence.claim;
   }
 
   /**
@@ -112,11 +114,7 @@ export class Journal {
   }
 
   async #write(draftsOn: (state: SessionFold) => readonly EventDraft[]): Promise<void> {
-    await writeDecision(this.#scope, this.#key, {
-      read: (attempt) => this.#read(attempt),
-      decide: (state) => ({ drafts: draftsOn(state), command: 'append', fact: true }),
-      epoch: this.#epoch,
-    });
+    await this.#append((state) => ({ drafts: draftsOn(state), command: 'append', fact: true }));
   }
 
   async #end(
@@ -124,21 +122,26 @@ export class Journal {
     commit: (state: SessionFold) => EventDraft | undefined,
   ): Promise<void> {
     let problem: unknown;
-    await writeDecision(this.#scope, this.#key, {
-      read: (attempt) => this.#read(attempt),
-      decide: (state, { isLast }) => {
-        let change: EventDraft | undefined;
-        try {
-          if (isLast) throw stateNotCommitted(this.#key);
-          change = commit(state);
-        } catch (error) {
-          problem = error;
-        }
-        return { drafts: [fact(state), ...(change ? [change] : [])], fact: problem !== undefined };
-      },
-      epoch: this.#epoch,
+    await this.#append((state, { isLast }) => {
+      let change: EventDraft | undefined;
+      try {
+        if (isLast) throw stateNotCommitted(this.#key);
+        change = commit(state);
+      } catch (error) {
+        problem = error;
+      }
+      return { drafts: [fact(state), ...(change ? [change] : [])], fact: problem !== undefined };
     });
     if (problem) throw problem;
+  }
+
+  async #append(decide: SessionWrite['decide']): Promise<void> {
+    const { appended } = await writeDecision(this.#scope, this.#key, {
+      read: (attempt) => this.#read(attempt),
+      decide,
+      writer: { kind: 'run', ...this.#fence, writtenTo: this.#writtenTo },
+    });
+    if (appended) this.#writtenTo = appended.head.seq;
   }
 
   async #read(attempt: number): Promise<FoldReading> {

@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import type { Json } from '../../schema/json.ts';
-import { earlierCallText, findRepeat } from '../engine/repeated-call.ts';
-import type { LogAccess } from '../engine/scope.ts';
+import { earlierCallText, findRepeat, shownRepeat } from '../engine/repeated-call.ts';
+import type { LogAccess, SightAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { ToolDeclaration } from '../session/events/call-events.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -12,15 +12,16 @@ import type { SessionFold } from '../session/fold.ts';
  * effects counts as `once`.
  */
 export const refuseRepeat = async (
-  scope: LogAccess,
+  scope: LogAccess & Pick<SightAccess, 'whole' | 'seesByReach'>,
   key: SessionKey,
   fold: SessionFold,
   { effects = 'once', repeat = 'ask' }: { readonly [Name in 'effects' | 'repeat']?: ToolDeclaration[Name] | undefined },
   call: { readonly tool: string; readonly input: Json },
 ): Promise<void> => {
   if (effects !== 'once' || repeat === 'allow') return;
-  const earlier = await findRepeat(scope, key, fold, call);
-  if (!earlier) return;
+  const found = await findRepeat(scope, key, fold, call);
+  if (!found) return;
+  const earlier = await shownRepeat(scope, found);
   const advice =
     repeat === 'deny'
       ? `${call.tool} must not run twice with the same input`

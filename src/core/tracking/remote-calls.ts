@@ -2,34 +2,32 @@ import type { BegunCall, CallBeginning, CallEnding } from '../../schema/call-req
 import { PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
 import { newId } from '../../schema/ids.ts';
+import { isUntrustedBy } from '../../schema/taint-kinds.ts';
 import { appendRefusal } from '../engine/append-refusal.ts';
 import { idempotencyKeyFor } from '../engine/idempotency.ts';
 import { readHead, type WriteDecision, writeDecision } from '../engine/session-writer.ts';
-import type { SessionKey } from '../ports/store.ts';
+import type { Fence, SessionKey } from '../ports/store.ts';
 import { asJson } from '../session/events/as-json.ts';
-import { type Call, endCommit, endFact, type ToolDeclaration } from '../session/events/call-events.ts';
+import { type Call, endCommit, endFact, isFromOutside, type ToolDeclaration } from '../session/events/call-events.ts';
+import { claimOf } from '../session/events/chain.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { refuseUnlessHolder } from '../session/holder.ts';
 import { type CallEnd, failedEnd, toldEnd } from '../session/runs/call-end.ts';
 import { endLeftCall } from '../session/runs/settle-calls.ts';
-import { claimOf } from '../session/tracking-fold.ts';
+import { saidFor } from '../session/said-for.ts';
 import { leftCalls } from './journal.ts';
 import { refuseRepeat } from './refuse-repeat.ts';
+import { refuseTainted } from './refuse-tainted.ts';
 import type { TrackingScope } from './settle-left.ts';
-
-interface Fence {
-  readonly epoch: number;
-  readonly claim: string;
-}
 
 const fenceOf = (token: string): Fence => {
   const [epoch, claim] = token.split('.') as [string, string];
   return { epoch: Number(epoch), claim };
 };
 
-/** The epoch alone may be reused by another claim after the store lost commits, so the claim is compared too. */
+/** Rejects a stale token before anything else is checked. The store compares it again. */
 const refuseOtherClaim = (key: SessionKey, { tracker }: SessionFold, { epoch, claim }: Fence): void => {
   if (tracker?.claim !== claim) throw appendRefusal(key, { outcome: 'fenced', epoch });
 };
@@ -48,13 +46,20 @@ export const beginCall = async (
   beginning: CallBeginning,
   { idempotencyKey }: WithKey,
 ): Promise<BegunCall> => {
-  const { tool, callId: given = newId('call'), effects, repeat, token } = beginning;
+  const { tool, callId: given = newId('call'), effects, repeat, token, safeWhenTainted } = beginning;
+  const untrusted = isUntrustedBy(tool, beginning);
   const { actor, clock } = scope;
   const input = asJson(beginning.input, await scope.secrets.redactor());
   const fence = token === undefined ? undefined : fenceOf(token);
-  const calledOn = ({ inputKey }: SessionFold, isTaken: boolean): EventDraft => {
+  const calledOn = (fold: SessionFold, isTaken: boolean): EventDraft => {
     const callId = isTaken ? newId('call') : given;
-    const payload = { callId, tool, input, inputHash: inputHash(inputKey, input), ...(effects && { effects }) };
+    const said = saidFor({ ...fold, runningCalls: {} }, { callId, tool });
+    const about = {
+      ...(effects && { effects }),
+      ...(untrusted && { untrusted: true as const }),
+      ...(said && { said }),
+    };
+    const payload = { callId, tool, input, inputHash: inputHash(fold.inputKey, input), ...about };
     return { type: 'tool.called', payload, actor, turn: 'current' };
   };
   const claiming = (state: SessionFold, isLast: boolean): WriteDecision => {
@@ -68,12 +73,13 @@ export const beginCall = async (
     decide: async (state, { isLast }) => {
       if (fence) refuseOtherClaim(key, state, fence);
       refuseUnlessHolder(state, scope.caller, 'call tools');
+      refuseTainted(state, { effects, safeWhenTainted }, { tool, callId: given });
       await refuseRepeat(scope, key, state, { effects, repeat }, { tool, input });
       if (!fence) return claiming(state, isLast);
       const drafts = [calledOn(state, Object.hasOwn(state.runningCalls, given))];
       return { drafts, command: 'append', fact: true };
     },
-    epoch: fence?.epoch,
+    writer: fence && { kind: 'run', ...fence },
     idempotencyKey: idempotencyKey === undefined ? undefined : idempotencyKeyFor(idempotencyKey, actor, beginning),
   });
   const { callId } = events.find((event) => event.type === 'tool.called')!.payload;
@@ -121,12 +127,14 @@ export const endCall = async (
       const [stored] = await store.read(key, { after: seq - 1, upTo: seq, limit: 1 });
       const { payload } = decodeEvent(key.workspace, stored!) as SessionEvent<'tool.called'>;
       const call: Call = { tool, callId, input: payload.input };
-      const fact = endFact(state, call, declaration, told, { durationMs: Math.max(0, clock.now() - at) });
+      const untrusted = isFromOutside(state, call, told) ? (true as const) : undefined;
+      const fact = endFact(state, call, declaration, told, { durationMs: Math.max(0, clock.now() - at), untrusted });
       // The outcome must not be lost to conflicting writers, so the last attempt leaves out the commit.
-      const commit = isLast ? undefined : endCommit(state, call, declaration, ended, { agents, redactor });
+      const by = { agents, redactor, isOutside: untrusted === true };
+      const commit = isLast ? undefined : endCommit(state, call, declaration, ended, by);
       return { drafts: [fact, ...(commit ? [commit] : [])], fact: isLast };
     },
-    epoch: fence.epoch,
+    writer: { kind: 'run', ...fence },
     idempotencyKey:
       idempotencyKey === undefined ? undefined : idempotencyKeyFor(idempotencyKey, actor, { callId, ...ending }),
   });

@@ -1,16 +1,16 @@
 import type { SessionEvent } from '../../schema/event.ts';
-import type { AgentAccess, WarningAccess, WriteAccess } from '../engine/scope.ts';
+import type { AgentAccess, SightAccess, WarningAccess, WriteAccess } from '../engine/scope.ts';
 import type { SessionKey } from '../ports/store.ts';
 import type { Reconciled } from '../ports/tool.ts';
-import { type Call, endCommit, endFact } from '../session/events/call-events.ts';
+import { type Call, endCommit, endFact, isFromOutside } from '../session/events/call-events.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
-import type { RunningCall } from '../session/fold.ts';
+import type { RunningCall, SessionFold } from '../session/fold.ts';
 import { type CallEnd, failedEnd, givenEnd, thrownEnd, toldEnd } from '../session/runs/call-end.ts';
 import { unknownOutcome } from '../session/runs/settle-calls.ts';
 import { declarationOf, type TrackDeclaration, type TrackDeclarations } from './declaration.ts';
 import type { Journal } from './journal.ts';
 
-export type TrackingScope = WriteAccess & AgentAccess & WarningAccess;
+export type TrackingScope = WriteAccess & AgentAccess & WarningAccess & Pick<SightAccess, 'whole' | 'seesByReach'>;
 
 /** Runs a tool outside a loop, with the input and the id of an earlier call. Undefined if the set lacks the tool. */
 export type RunTool = (tool: string) => ((input: unknown, callId: string) => unknown) | undefined;
@@ -26,10 +26,11 @@ export const journalEnd = async (
 ): Promise<void> => {
   const redactor = await scope.secrets.redactor();
   const redacted = toldEnd(ended, redactor);
+  const isOutside = (fold: SessionFold): boolean => isFromOutside(fold, call, redacted);
   await journal.end(
     call.callId,
-    (fold) => endFact(fold, call, declaration, redacted, { durationMs }),
-    (fold) => endCommit(fold, call, declaration, ended, { agents: scope.agents, redactor }),
+    (fold) => endFact(fold, call, declaration, redacted, { durationMs, untrusted: isOutside(fold) ? true : undefined }),
+    (fold) => endCommit(fold, call, declaration, ended, { agents: scope.agents, redactor, isOutside: isOutside(fold) }),
   );
 };
 

@@ -33,7 +33,7 @@ test.each(Object.entries(oddErrors))('[TRACK3, TRACK4] the loop receives %s that
     (error) => error,
   );
   expect(caught).toBe(thrown);
-  expect(await session.toolCalls()).toMatchObject([{ tool: 'fail', status: 'threw' }]);
+  expect((await session.toolCalls()).calls).toMatchObject([{ tool: 'fail', status: 'threw' }]);
 });
 
 test('[TRACK7] the loop receives a tool result even if the result cannot be read', async () => {
@@ -45,7 +45,7 @@ test('[TRACK7] the loop receives a tool result even if the result cannot be read
     },
   });
   expect(await (await session.track({ give: async () => odd })).give()).toBe(odd);
-  expect(await session.toolCalls()).toMatchObject([{ status: 'ok' }]);
+  expect((await session.toolCalls()).calls).toMatchObject([{ status: 'ok' }]);
 });
 
 test('[TRACK1] a failed call is counted, but the state change that its tool declares is not applied', async () => {
@@ -61,14 +61,14 @@ test('[TRACK1] a failed call is counted, but the state change that its tool decl
   const { filesModified, toolsUsed } = await session.state();
   expect(filesModified).toEqual({});
   expect(toolsUsed).toEqual({ constructor: { calls: 1, ok: 0, failed: 1 } });
-  expect(await session.commits()).toMatchObject([{ outputSummary: 'threw: disk full' }]);
+  expect((await session.commits()).commits).toMatchObject([{ outputSummary: 'threw: disk full' }]);
 });
 
 test('[TRACK1] a long output is summarized without cutting a character', async () => {
   const session = await begin();
   const { read } = await session.track({ read: async () => `${'x'.repeat(498)}😀😀` });
   await read();
-  expect(await session.commits()).toMatchObject([{ outputSummary: `${'x'.repeat(498)}…` }]);
+  expect((await session.commits()).commits).toMatchObject([{ outputSummary: `${'x'.repeat(498)}…` }]);
 });
 
 test('[TRACK3] inside tools `this` is unchanged', async () => {
@@ -82,7 +82,7 @@ test('[TRACK3] inside tools `this` is unchanged', async () => {
   expect(await tools.whole()).toBe(3);
   const { whole } = tools;
   expect(await whole.call({ part: () => 'ab' } as never)).toBe(2);
-  expect((await session.toolCalls()).map(({ tool }) => tool)).toEqual(['whole', 'whole']);
+  expect((await session.toolCalls()).calls.map(({ tool }) => tool)).toEqual(['whole', 'whole']);
 });
 
 test('[TRACK3] methods of a class work as tools and can use its private fields', async () => {
@@ -111,7 +111,7 @@ test('[TRACK3] methods of a class work as tools and can use its private fields',
   expect([files.root, tools.count]).toEqual(['/lib', 2]);
   expect(await tools.close()).toBe('closed');
   expect(tools).toBeInstanceOf(Files);
-  expect((await session.toolCalls()).map(({ tool }) => tool)).toEqual(['close', 'read', 'read']);
+  expect((await session.toolCalls()).calls.map(({ tool }) => tool)).toEqual(['close', 'read', 'read']);
 });
 
 test('[TRACK3] a function keeps its name and its properties', async () => {
@@ -136,11 +136,11 @@ test('[TRACK5] concurrent calls to which a loop assigns the same id get separate
   const [slow, quick] = [wait('slow', { toolCallId: 'c' }), wait('quick', { toolCallId: 'c' })];
   waiting.quick.resolve('soon');
   await quick;
-  const [newer, older] = await session.toolCalls();
+  const [newer, older] = (await session.toolCalls()).calls;
   expect([newer, older]).toMatchObject([{ status: 'ok' }, { callId: 'c', status: 'running' }]);
   expect(await session.recall(`call:${newer!.callId}`)).toMatchObject({ input: 'quick', output: 'soon' });
   await session.close();
-  expect((await session.toolCalls()).map(({ status }) => status)).toEqual(['ok', 'interrupted']);
+  expect((await session.toolCalls()).calls.map(({ status }) => status)).toEqual(['ok', 'interrupted']);
   waiting.slow.resolve('late');
   expect(await slow).toBe('late');
 });
@@ -161,7 +161,7 @@ test('[TRACK5] an id can be reused when its call has ended or was abandoned by a
   await started.promise;
   const other = await sessions.get(session.id);
   await (await give(other))({}, { toolCallId: 'd' });
-  expect((await session.toolCalls()).map(({ callId, status }) => [callId, status])).toEqual([
+  expect((await session.toolCalls()).calls.map(({ callId, status }) => [callId, status])).toEqual([
     ['d', 'ok'],
     ['d', 'interrupted'],
     ['c', 'ok'],

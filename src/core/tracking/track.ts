@@ -4,9 +4,11 @@ import type { SessionKey } from '../ports/store.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { Call } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
+import { saidFor } from '../session/said-for.ts';
 import { checkDeclarations, declarationOf, type TrackDeclarations } from './declaration.ts';
 import { Journal } from './journal.ts';
 import { refuseRepeat } from './refuse-repeat.ts';
+import { refuseTainted } from './refuse-tainted.ts';
 import { journalEnd, type RunTool, settleLeft, type TrackingScope } from './settle-left.ts';
 import type { BeginCall } from './tracked-call.ts';
 
@@ -14,7 +16,12 @@ import type { BeginCall } from './tracked-call.ts';
  * Claims the session for a set of tools, settles the calls that earlier loops left in flight, and returns what
  * journals the calls of the set. All sets of one handle share its journal, so that they can be used in parallel.
  */
-export type TrackCalls = (declarations: TrackDeclarations, runTool: RunTool) => Promise<BeginCall>;
+export type TrackCalls = (
+  declarations: TrackDeclarations,
+  runTool: RunTool,
+  /** Whether these are the tools of a server. */
+  isOfServer: boolean,
+) => Promise<BeginCall>;
 
 export const callTracking = (scope: TrackingScope, key: SessionKey): TrackCalls => {
   let shared: Promise<Journal> | undefined;
@@ -28,21 +35,30 @@ export const callTracking = (scope: TrackingScope, key: SessionKey): TrackCalls 
     return shared!;
   };
 
-  return async (declarations, runTool) => {
+  return async (declarations, runTool, isOfServer) => {
     checkDeclarations(declarations);
     const journal = await joined();
     await settleLeft(scope, key, journal, declarations, runTool);
     return async ({ tool, ...request }) => {
       const { data: given = newId('call') } = ToolCallId.safeParse(request.callId);
-      const declaration = declarationOf(declarations, tool);
-      const { effects, reconcile } = declaration;
+      const declaration = declarationOf(declarations, tool, isOfServer);
+      const { effects = 'once', reconcile, untrusted } = declaration;
       const input = asJson(request.input, await scope.secrets.redactor());
-      await refuseRepeat(scope, key, await scope.folds.recent(key), declaration, { tool, input });
+      // What another process brought into the session counts too.
+      const fold = await (effects === 'once' ? scope.folds.head(key) : scope.folds.recent(key));
+      refuseTainted(fold, declaration, { tool, callId: given });
+      await refuseRepeat(scope, key, fold, declaration, { tool, input });
       let callId = given;
-      await journal.begin(({ inputKey, runningCalls }) => {
-        callId = Object.hasOwn(runningCalls, given) ? newId('call') : given;
-        const about = { ...(effects && { effects }), ...(reconcile && { reconciles: true as const }) };
-        const payload = { callId, tool, input, inputHash: inputHash(inputKey, input), ...about };
+      await journal.begin((now) => {
+        callId = Object.hasOwn(now.runningCalls, given) ? newId('call') : given;
+        const said = saidFor(now, { callId, tool });
+        const about = {
+          ...(declaration.effects && { effects }),
+          ...(reconcile && { reconciles: true as const }),
+          ...(untrusted && { untrusted }),
+          ...(said && { said }),
+        };
+        const payload = { callId, tool, input, inputHash: inputHash(now.inputKey, input), ...about };
         return { type: 'tool.called', payload, actor: scope.actor, turn: 'current' };
       });
       const call: Call = { tool, callId, input };

@@ -50,7 +50,9 @@ type TrackedTool<T> = T extends (...all: never[]) => PromiseLike<unknown>
  */
 export type Tracked<T> = T extends ToolClient ? T : { [Name in keyof T]: TrackedTool<T[Name]> };
 
-const isClient = (tools: object): tools is ToolClient => typeof (tools as Partial<ToolClient>).callTool === 'function';
+/** Whether these are the tools of a server. Its results come from outside. */
+export const isToolClient = (tools: object): tools is ToolClient =>
+  typeof (tools as Partial<ToolClient>).callTool === 'function';
 
 /**
  * Whether the property is a method that returns tools. Tools from the AI SDK's MCP client would bypass the tracked
@@ -91,7 +93,7 @@ export const wrapTools = <Tools extends ToolSet | ToolClient>(begin: BeginCall, 
   }
   // `track` is async, and an object with a function `then` would be taken for a promise.
   if (typeof (tools as { then?: unknown }).then === 'function') throw cannotTrack('a tool cannot be called then');
-  return (isClient(tools) ? wrapClient(begin, tools) : wrapSet(begin, tools)) as Tracked<Tools>;
+  return (isToolClient(tools) ? wrapClient(begin, tools) : wrapSet(begin, tools)) as Tracked<Tools>;
 };
 
 /**
@@ -101,7 +103,7 @@ export const wrapTools = <Tools extends ToolSet | ToolClient>(begin: BeginCall, 
 export const toolRunner =
   (tools: ToolSet | ToolClient, declarations: object): RunTool =>
   (name) => {
-    if (isClient(tools)) {
+    if (isToolClient(tools)) {
       if (!Object.hasOwn(declarations, name)) return undefined;
       return (input) => tools.callTool({ name, arguments: (input ?? {}) as Record<string, unknown> });
     }

@@ -28,6 +28,14 @@ interface Parts {
   readonly configured: () => Promise<readonly Secret[]>;
 }
 
+/** A vault with secrets. `problem` says why the master key does not open it. */
+export interface VaultCheck {
+  readonly workspace: WorkspaceId;
+  readonly problem?: string;
+}
+
+const sampledVaults = 8;
+
 /** The vaults of all workspaces, and the secrets that this process knows. */
 export class Vaults {
   readonly #parts: Parts;
@@ -64,6 +72,19 @@ export class Vaults {
   sealerOf(workspace: WorkspaceId): Sealer {
     const { records, clock, random } = this.#parts;
     return sealerOf({ records, clock, random, workspace, masters: this.#masters });
+  }
+
+  /**
+   * Fails with VAULT_LOCKED if secrets cannot be opened. Samples a few workspaces, because one master key seals all of
+   * them.
+   */
+  async sample(): Promise<void> {
+    const { records } = this.#parts;
+    for (const { id } of await records.records(registryWorkspace, 'data-key', { limit: sampledVaults })) {
+      const workspace = WorkspaceId.parse(id);
+      const stored = await readDataKeyBody(records, workspace);
+      if (stored) openDataKey(workspace, stored.body, await this.#masters());
+    }
   }
 
   async makeMasterKey(): Promise<{ readonly file: string }> {
@@ -105,11 +126,29 @@ export class Vaults {
     return [newest, ...(await readMasterKeys(this.#parts.masterKey).catch(() => []))];
   };
 
+  /** Opens every vault, and reports the problem of each that stays locked. */
+  async check(): Promise<readonly VaultCheck[]> {
+    const all = await this.#workspaces();
+    return Promise.all(
+      all.map(async (workspace) => {
+        try {
+          await readVault(this.#parts.records, workspace, this.#masters, undefined);
+          return { workspace };
+        } catch (error) {
+          return { workspace, problem: error instanceof Error ? error.message : String(error) };
+        }
+      }),
+    );
+  }
+
+  async #workspaces(): Promise<readonly WorkspaceId[]> {
+    const all = await allRecords(this.#parts.records, registryWorkspace, 'data-key');
+    return all.map(({ id }) => WorkspaceId.parse(id));
+  }
+
   async #sealBy(key: SealingKey, masters: readonly SealingKey[]): Promise<number> {
     const { records, clock, random } = this.#parts;
-    const workspaces = (await allRecords(records, registryWorkspace, 'data-key')).map(({ id }) =>
-      WorkspaceId.parse(id),
-    );
+    const workspaces = await this.#workspaces();
     for (const workspace of workspaces) {
       for (const { id } of await allRecords(records, workspace, 'data-key')) {
         await changeRecords({ records, workspace, clock, random }, async () => {

@@ -1,27 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
-import { isPublicAddress } from './public-address.ts';
+import { checkedAddresses, type FoundAddress, type OutboundPolicy, outboundProblem } from '../host/outbound-policy.ts';
 
-/** A resolved address. Does not use Node's types, which users of the package may not have. */
-export interface FoundAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-export interface PostRules {
-  /** Allows private addresses and plain HTTP, for receivers on the same machine or network. */
-  readonly allowPrivate: boolean;
+export interface WebhookSettings {
   /** The time within which a receiver must answer. */
   readonly timeoutMs: number;
-  /** Resolves host names, so that tests can inject their own resolver. */
-  readonly resolve: (name: string) => Promise<readonly FoundAddress[]>;
 }
 
-export const defaultPostRules: PostRules = {
-  allowPrivate: false,
-  timeoutMs: 10_000,
-  resolve: async (name) => (await import('node:dns/promises')).lookup(name, { all: true }),
-};
+export const defaultWebhookSettings: WebhookSettings = { timeoutMs: 10_000 };
+
+export type PostRules = OutboundPolicy & WebhookSettings;
 
 export interface Posted {
   readonly status: number;
@@ -31,41 +18,12 @@ export interface Posted {
 
 const keptBytes = 1024;
 
-const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
-
-const howToAllow = 'set PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, or openRuntime({ webhooks: { allowPrivate: true } })';
-
-const notPublic = (address: string): string =>
-  `${address} is not a public address: webhooks to private addresses must be allowed explicitly: ${howToAllow}`;
-
-/** Names that always resolve to this machine (RFC 6761). */
-const isLocalName = /(^|\.)localhost\.?$/;
-
 /** Checks a URL before its name is resolved. */
-export const urlProblem = (text: string, { allowPrivate }: Pick<PostRules, 'allowPrivate'>): string | undefined => {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !['http:', 'https:'].includes(url.protocol))
-    return 'expected an address such as https://example.org/hooks';
-  if (url.username || url.password)
+export const urlProblem = (text: string, policy: Pick<OutboundPolicy, 'allowPrivate'>): string | undefined => {
+  const { username = '', password = '' } = URL.canParse(text) ? new URL(text) : {};
+  if (username || password)
     return 'the address contains a user name or a password, which must not be stored: remove them';
-  if (allowPrivate) return undefined;
-  if (url.protocol !== 'https:') return `expected an https address; for a receiver on your own network, ${howToAllow}`;
-  const host = hostOf(url);
-  return isLocalName.test(host) || (isIP(host) && !isPublicAddress(host)) ? notPublic(host) : undefined;
-};
-
-/**
- * Resolves and checks the address. The request connects to exactly this address, even if the name resolves differently
- * later.
- */
-const checkedAddress = async (url: URL, { allowPrivate, resolve }: PostRules): Promise<FoundAddress> => {
-  const host = hostOf(url);
-  const family = isIP(host);
-  const found = family ? [{ address: host, family }] : await resolve(host);
-  const refused = allowPrivate ? undefined : found.find(({ address }) => !isPublicAddress(address));
-  if (refused) throw new Error(notPublic(refused.address));
-  if (!found[0]) throw new Error(`${host} does not resolve to an address`);
-  return found[0];
+  return outboundProblem(text, policy);
 };
 
 const beginningOf = async (response: IncomingMessage): Promise<string> => {
@@ -93,7 +51,7 @@ const requestFor = async ({ protocol }: URL) =>
 
 const answerOf = async (
   url: URL,
-  { address, family }: FoundAddress,
+  [first, ...others]: readonly [FoundAddress, ...FoundAddress[]],
   { headers, body, signal }: { headers: Readonly<Record<string, string>>; body: string; signal: AbortSignal },
 ): Promise<IncomingMessage> => {
   const begin = await requestFor(url);
@@ -108,7 +66,8 @@ const answerOf = async (
         ...headers,
       },
       signal,
-      lookup: (_, options, done) => (options.all ? done(null, [{ address, family }]) : done(null, address, family)),
+      lookup: (_, options, done) =>
+        options.all ? done(null, [first, ...others]) : done(null, first.address, first.family),
     });
     request.on('response', resolve).on('error', reject).end(body);
   });
@@ -132,7 +91,7 @@ export const post = async (
   const url = new URL(address);
   signal.throwIfAborted();
   try {
-    const to = await untilAborted(checkedAddress(url, rules), signal);
+    const to = await untilAborted(checkedAddresses(url, rules), signal);
     const response = await answerOf(url, to, { ...message, signal });
     const answer = await beginningOf(response);
     response.destroy();

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import { newId, WebhookId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import { WatchedPaths } from '../../schema/watched-paths.ts';
 import {
   Delivery,
   DeliveryId,
@@ -34,10 +35,12 @@ const Events = z
   .array(WebhookEventSchema)
   .min(1)
   .transform((events) => [...new Set(events)]);
-const Request = z.strictObject({ url: Webhook.shape.url, events: Events });
+const Request = z.strictObject({ url: Webhook.shape.url, events: Events, watch: WatchedPaths.optional() });
 const Changes = z.strictObject({
   url: Webhook.shape.url.optional(),
   events: Events.optional(),
+  /** The paths that `state.untrusted` covers. */
+  watch: WatchedPaths.optional(),
   /** Whether the webhook is enabled. Events that happen while it is disabled are not delivered later. */
   enabled: z.boolean().optional(),
 });
@@ -93,17 +96,24 @@ const sinceOf = (
   before: StoredWebhook['since'] = {},
 ): StoredWebhook['since'] => Object.fromEntries(events.map((event) => [event, before[event] ?? now]));
 
+const refuseWatch = (watch: readonly string[] | undefined, events: readonly WebhookEvent[]): void => {
+  if (watch === undefined || events.includes('state.untrusted')) return;
+  throw new PerdureError('INVALID_INPUT', 'watch has no meaning without the event state.untrusted: add it to events');
+};
+
 const changed = (
   webhook: StoredWebhook,
-  { url, events, enabled }: z.infer<typeof Changes>,
+  { url, events, watch, enabled }: z.infer<typeof Changes>,
   now: number,
 ): StoredWebhook => {
   const { disabledAt, disabledBecause, failingSince, ...rest } = webhook;
   const asked = events ?? (Object.keys(webhook.since) as WebhookEvent[]);
+  refuseWatch(watch, asked);
   const isDisabled = disabledAt !== undefined;
-  const at = { ...rest, url: url ?? webhook.url };
+  const at = { ...rest, url: url ?? webhook.url, ...(watch && { watch }) };
   if (enabled && isDisabled) return { ...at, since: sinceOf(asked, now) };
-  const since = sinceOf(asked, now, webhook.since);
+  const { 'state.untrusted': untrusted, ...others } = webhook.since;
+  const since = sinceOf(asked, now, watch ? others : webhook.since);
   if (enabled === false && !isDisabled)
     return { ...at, since, disabledAt: now, disabledBecause: 'a member disabled it' };
   return { ...webhook, ...at, since };
@@ -124,7 +134,8 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
   };
   return {
     add: async (request) => {
-      const { url, events } = parseInput('the webhook', Request, request);
+      const { url, events, watch } = parseInput('the webhook', Request, request);
+      refuseWatch(watch, events);
       await refuseUrl(url);
       if ((await listWebhooks(records, workspace)).length >= maxWebhooks) {
         throw new PerdureError(
@@ -139,6 +150,7 @@ export const webhooksOf = (scope: WebhookScope): Webhooks => {
         id,
         url,
         since: sinceOf(events, now),
+        ...(watch && { watch }),
         secret: await keepSecret(sealer, id, secret),
         createdAt: now,
       };

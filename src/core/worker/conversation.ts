@@ -1,10 +1,10 @@
 import type { SessionEvent } from '../../schema/event.ts';
 import type { Message } from '../../schema/message.ts';
-import { type ContextParts, readContextParts } from '../context/context.ts';
+import { readContextParts } from '../context/context.ts';
 import { brokenEntry, messagesOf } from '../context/transcript.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
-import type { LogAccess } from '../engine/scope.ts';
-import { assembleContext, type Context } from '../session/context/context.ts';
+import type { LogAccess, WriteAccess } from '../engine/scope.ts';
+import { assembleContext, type Context, type SystemSource } from '../session/context/context.ts';
 import type { ContextEntry } from '../session/context/context-units.ts';
 import { withoutForeignParts } from '../session/context/foreign-parts.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
@@ -30,7 +30,7 @@ interface Known {
   readonly instructions: string;
   /** The room for which `entries` were read. A model with a larger window needs earlier turns too. */
   readonly maxTokens: number;
-  readonly systemWithin: ContextParts['systemWithin'];
+  readonly source: SystemSource;
   readonly entries: ContextEntry[];
   /** The seq up to which `entries` is complete. */
   seq: number;
@@ -39,8 +39,8 @@ interface Known {
 const entryOf = (event: SessionEvent): ContextEntry | undefined => {
   const { seq, turn } = event;
   if (event.type === 'message.appended') {
-    const { message, model } = event.payload;
-    return { seq, turn, message, model };
+    const { message, model, cut } = event.payload;
+    return { seq, turn, message, model, cut };
   }
   return event.type === 'message.abandoned' ? brokenEntry(event) : undefined;
 };
@@ -55,11 +55,11 @@ const textOf = ({ content }: Message): string =>
  * between, the messages are read again.
  */
 export class Conversation {
-  readonly #scope: LogAccess;
+  readonly #scope: LogAccess & Pick<WriteAccess, 'secrets'>;
   readonly #writer: RunWriter;
   #known: Known | undefined;
 
-  constructor(scope: LogAccess, writer: RunWriter) {
+  constructor(scope: LogAccess & Pick<WriteAccess, 'secrets'>, writer: RunWriter) {
     this.#scope = scope;
     this.#writer = writer;
     writer.onWritten = (events) => this.#take(events);
@@ -67,9 +67,8 @@ export class Conversation {
 
   async context(fold: SessionFold, request: Request): Promise<TurnsContext> {
     const known = this.#isNewest(fold, request) ? this.#known! : await this.#read(fold, request);
-    const { systemWithin } = known;
     const entries = withoutForeignParts(known.entries, request.model);
-    const context = assembleContext(entries, request.maxTokens, systemWithin);
+    const context = assembleContext(entries, request.maxTokens, known.source);
     const turns = new Set(entries.filter(({ seq }) => seq >= context.from).map(({ turn }) => turn));
     return { ...context, turns: turns.size, isCut: !turns.has(entries[0]?.turn ?? fold.turn) };
   }
@@ -105,9 +104,11 @@ export class Conversation {
   }
 
   async #read(fold: SessionFold, { instructions, maxTokens }: Request): Promise<Known> {
-    const parts = await readContextParts(this.#scope, this.#writer.key, { fold, instructions, maxTokens });
+    const redactor = await this.#scope.secrets.redactor();
+    const parts = await readContextParts(this.#scope, this.#writer.key, { fold, instructions, maxTokens, redactor });
     const { turn, compaction, seq } = fold;
-    this.#known = { turn, compaction, instructions, maxTokens, ...parts, entries: [...parts.entries], seq };
+    const source = { systemWithin: parts.systemWithin, oldest: parts.oldest };
+    this.#known = { turn, compaction, instructions, maxTokens, source, entries: [...parts.entries], seq };
     return this.#known;
   }
 

@@ -4,6 +4,8 @@ import { taskKey } from '../../schema/idempotency-key.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { type EndedRun, hasEnded, isAtRest, type RunResult } from '../../schema/run-result.ts';
+import { execute } from '../engine/execute.ts';
+import { inheritedSharing, ownershipOf } from '../engine/ownership.ts';
 import { keyOf } from '../engine/scope.ts';
 import { emptyTree, treeOf } from '../files/tree.ts';
 import type { BlobHash } from '../ports/blobs.ts';
@@ -14,7 +16,10 @@ import { runStandings } from '../runs/runs.ts';
 import { admitInput } from '../runs/send.ts';
 import { type Agent, agentName } from '../session/agent.ts';
 import { decodeEvent } from '../session/events/event-codec.ts';
+import type { SessionFold } from '../session/fold.ts';
 import { budgetOfChild } from '../session/runs/budget.ts';
+import { allContributors } from '../session/runs/contributors.ts';
+import { inheritTaint } from '../session/taint-fold.ts';
 import { openSession } from '../sessions/open-session.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { waitsForChild } from './run-tool.ts';
@@ -47,13 +52,28 @@ const childOf = async (run: RunContext, callId: string, agent: Agent): Promise<S
   const fold = await run.writer.fold();
   const known = fold.children[callId];
   if (known) return known.session;
+  const ownership = ownershipOf(await run.scope.store.head(keyOf(run.scope, fold.session)));
   const session = await openSession(
     scopeOfRequester(run),
     { agent, budget: budgetOfChild(fold, agent), priority: fold.priority },
-    { calledBy: { session: fold.session, callId }, filesOf: fold },
+    { calledBy: { session: fold.session, callId }, filesOf: fold, ...ownership },
   );
   await run.writer.record({ type: 'child.opened', payload: { callId, session }, ...common(run) });
   return session;
+};
+
+/**
+ * Gives a child that has no task yet the sharing of its parent. A change of the parent's sharing reaches only the
+ * children that the log of the parent names, and this child was opened before its parent named it.
+ */
+const shareAsParent = async (run: RunContext, session: SessionId): Promise<void> => {
+  const child = keyOf(run.scope, session);
+  const { store, folds } = run.scope;
+  const { run: atWork, queue, messages } = await folds.head(child);
+  if (atWork || queue.length > 0 || messages > 0) return;
+  const [parentHead, childHead] = await Promise.all([store.head(run.writer.key), store.head(child)]);
+  const sharing = inheritedSharing(parentHead, childHead);
+  if (sharing) await execute(scopeOfRequester(run), child, { type: 'share', ...sharing });
 };
 
 type News = EventDraft<'child.waiting' | 'child.resumed' | 'child.ended'>;
@@ -62,9 +82,14 @@ type News = EventDraft<'child.waiting' | 'child.resumed' | 'child.ended'>;
  * Records news about the child in the parent's log. Records nothing once the call has ended, because the writer that
  * ended the call also ends the child.
  */
-const tell = (run: RunContext, callId: string, news: Pick<News, 'type' | 'payload'>) =>
+const tell = (
+  run: RunContext,
+  callId: string,
+  news: Pick<News, 'type' | 'payload'>,
+  also: readonly EventDraft[] = [],
+) =>
   run.writer.decide(({ runningCalls, children }) =>
-    runningCalls[callId] && !children[callId]?.isEnded ? [{ ...news, ...common(run) } as News] : undefined,
+    runningCalls[callId] && !children[callId]?.isEnded ? [...also, { ...news, ...common(run) } as News] : undefined,
   );
 
 interface AskedChild extends AdmittedRun {
@@ -141,13 +166,12 @@ const firstTree = async ({ scope }: RunContext, child: SessionKey): Promise<Blob
 };
 
 /** Merges the child's changes to its initial files into the parent's files. */
-const takeFilesOver = async (run: RunContext, callId: string, session: SessionId): Promise<void> => {
+const takeFilesOver = async (run: RunContext, callId: string, ended: SessionFold): Promise<void> => {
   const { children, runningCalls } = await run.writer.fold();
   const call = runningCalls[callId];
   if (!call || children[callId]?.isEnded) return;
-  const child = keyOf(run.scope, session);
-  const ended = await run.scope.folds.head(child);
-  await run.files.takeOver(await firstTree(run, child), treeOf(ended), { tool: call.tool, callId });
+  const first = await firstTree(run, keyOf(run.scope, ended.session));
+  await run.files.takeOver(first, treeOf(ended), { tool: call.tool, callId });
 };
 
 /** Delegates a task to a separate session. A second attempt of the call finds the same session and waits for it. */
@@ -159,11 +183,15 @@ export const delegate = async (
   leave: (() => void) | undefined,
 ): Promise<Delegated> => {
   const session = await childOf(run, callId, heldAgent(run, ref));
+  await shareAsParent(run, session);
   const admitted = await admitInput(scopeOfRequester(run), keyOf(run.scope, session), task, {
     idempotencyKey: taskKey(callId),
   });
   const { run: _, usage, ...end } = await waitForEnd(run, callId, { ...admitted, session }, leave);
-  await takeFilesOver(run, callId, session);
-  await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage } });
+  const ended = await run.scope.folds.head(keyOf(run.scope, session));
+  await takeFilesOver(run, callId, ended);
+  const contributors = [...allContributors(ended.contributors)];
+  const taint = inheritTaint(ended, { via: 'subagent', callId, ...common(run) });
+  await tell(run, callId, { type: 'child.ended', payload: { callId, session, usage, contributors } }, taint);
   return { session, ...end };
 };

@@ -30,9 +30,9 @@ const wait = async (run: RunContext, payload: PayloadOf<'run.waiting'>): Promise
 };
 
 const steeredMessages = (inputs: readonly QueuedInput[], run: RunContext['run']): readonly EventDraft[] =>
-  inputs.map(({ message, by: actor }) => ({
+  inputs.map(({ message, contributors, by: actor }) => ({
     type: 'message.appended',
-    payload: { message },
+    payload: { message, contributors },
     actor,
     turn: 'current',
     run,
@@ -47,7 +47,7 @@ const steer = async (run: RunContext, inputs: readonly QueuedInput[]): Promise<v
     inputs.map(async (input) => ({ input, standing: await currentRequester(run.scope, input.by, input.from) })),
   );
   await run.writer.decide((fold) => {
-    const still = checked.filter(({ input }) => fold.queue.some((each) => each.run === input.run));
+    const still = checked.filter(({ input }) => fold.queue.some((each) => each.run === input.run && !each.cancelledBy));
     const joining = still.flatMap(({ input, standing }) => ('refusal' in standing ? [] : input));
     const refused = still.flatMap(({ input, standing }): EventDraft[] => {
       if (!('refusal' in standing)) return [];
@@ -93,6 +93,8 @@ const drive = async (run: RunContext): Promise<RunEnd | undefined> => {
     const fold = await run.writer.fold();
     // The agent handed the session to a person. The run goes on when the session is handed back.
     if (!fold.run || fold.run.waitingFor === 'human') return undefined;
+    // A cancel of a queued run that began just before.
+    if (fold.run.stop) return undefined;
     if (fold.run.failure) return end(run, { status: 'failed', error: fold.run.failure });
     if (run.isEnding()) return undefined;
     if (fold.run.steps >= run.agent.maxSteps && fold.lastRole !== 'assistant') {

@@ -48,11 +48,8 @@ const end = ['tool.completed', 'message.appended', 'state.committed'];
 
 test("[RUN1] the first concurrent calls begin in the append that stores the model's answer", async () => {
   expect(await appendsOf(called('once'))).toEqual([[...answer, 'tool.called'], end, ['model.called']]);
-  expect(await appendsOf(called('look'), called('look', 2), called('once'))).toEqual([
-    [...answer, 'tool.called', 'tool.called'],
-    end,
-    end,
-  ]);
+  const [first] = await appendsOf(called('look'), called('look', 2), called('once'));
+  expect(first).toEqual([...answer, 'tool.called', 'tool.called']);
 });
 
 test('[RUN1, APPR1] calls begin in the append of the answer only if every call of the answer may run without approval', async () => {

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { isPerdureError } from '../../schema/error.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import type { EventDraft, SessionEvent } from '../../schema/event.ts';
-import { newId } from '../../schema/ids.ts';
+import { type MessageId, newId } from '../../schema/ids.ts';
 import { AssistantPart } from '../../schema/message.ts';
-import { compactSession } from '../context/compact.ts';
+import { type Compaction, compactSession } from '../context/compact.ts';
 import { ShownText } from '../engine/previews.ts';
-import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/model.ts';
+import { type Model, type ModelAnswer, type ModelDelta, ModelFailure, type ModelRequest } from '../ports/model.ts';
+import type { SessionKey } from '../ports/store.ts';
+import type { Tool } from '../ports/tool.ts';
 import type { Context } from '../session/context/context.ts';
 import { schemaTokens } from '../session/context/schema-tokens.ts';
 import { asJson } from '../session/events/as-json.ts';
@@ -14,9 +16,10 @@ import type { Call } from '../session/events/call-events.ts';
 import type { SessionFold } from '../session/fold.ts';
 import { redactContext } from '../session/redaction/redact-context.ts';
 import { redactAs } from '../session/redaction/redact-draft.ts';
-import { fitBudget, type PlannedRequest } from '../session/runs/budget.ts';
+import { costOf, fitBudget, fitQuota, type PlannedRequest } from '../session/runs/budget.ts';
 import { failureOfAnswer } from '../session/runs/final-failure.ts';
 import { correctionFor } from '../session/runs/token-calibration.ts';
+import { boundAnswer } from './answer-bound.ts';
 import { AnswerProgress } from './answer-progress.ts';
 import { begin, callsAtOnce } from './call-tools.ts';
 import { executeCall } from './execute-call.ts';
@@ -24,6 +27,7 @@ import { type Asked, failureOf, modelFailed } from './model-failed.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { inChatSpan } from './run-spans.ts';
 import { untilAborted } from './run-tool.ts';
+import { offeredTools } from './run-tools.ts';
 
 export const defaultOutputTokens = 16_384;
 /** The share of the model's window beyond which older turns are compacted before the next request. */
@@ -37,8 +41,8 @@ const keptTurns = 4;
 const wantedOutput = ({ agent: { settings } }: RunContext, { contextTokens }: Model): number =>
   Math.max(1, Math.min(settings.maxOutputTokens ?? defaultOutputTokens, Math.floor(contextTokens / 2)));
 
-const offersOf = ({ tools }: RunContext): ModelRequest['tools'] =>
-  [...tools.values()].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
+const offersOf = (tools: Iterable<Tool>): ModelRequest['tools'] =>
+  [...tools].map(({ name, description, inputSchema }) => ({ name, description, input: inputSchema }));
 
 const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
   const { name, about } = from?.profile ?? {};
@@ -52,11 +56,30 @@ const whoAsked = ({ requestedBy, from, scope }: RunContext): string => {
 const instructionsFor = (run: RunContext): string =>
   [run.agent.instructions, whoAsked(run)].filter(Boolean).join('\n\n');
 
+/** Reports extracted entries that were not committed, because nobody reads the result of this compaction. */
+const warnOfDropped = (
+  { onWarning }: RunContext['scope'],
+  { session }: SessionKey,
+  compaction: Compaction | undefined,
+): void => {
+  const [first, ...others] = compaction?.dropped ?? [];
+  if (!first) return;
+  const more = others.length > 0 ? `, and ${others.length} more` : '';
+  onWarning(
+    new PerdureError(
+      'INVALID_INPUT',
+      `the summarizer of ${session} extracted entries that were not committed: ${first.entry} (${first.reason})${more}`,
+      { details: { session, dropped: compaction!.dropped } },
+    ),
+  );
+};
+
 /** Compacts older turns. If the agent's summarizer fails, uses the built-in one, which needs no model. */
 const compact = async ({ scope, writer, agent }: RunContext, keepTurns: number): Promise<void> => {
   for (const summarize of agent.summarize ? [agent.summarize, undefined] : [undefined]) {
     try {
-      await compactSession(scope, writer.key, { keepTurns, summarize }, writer.epoch);
+      const compaction = await compactSession(scope, writer.key, { keepTurns, summarize }, writer.fence);
+      warnOfDropped(scope, writer.key, compaction);
       return;
     } catch (error) {
       if (isPerdureError(error, 'CONFLICT')) return;
@@ -79,11 +102,18 @@ const contextFor = async (run: RunContext, model: Model, fold: SessionFold, sche
   return run.conversation.context(await run.scope.folds.head(run.writer.key), request);
 };
 
+interface CalledAbout {
+  readonly fold: SessionFold;
+  readonly context: Context;
+  readonly tools: ModelRequest['tools'];
+  readonly estimatedTokens: number;
+}
+
 const called = (
   run: RunContext,
   planned: PlannedRequest,
   outputTokens: number,
-  { fold, context, estimatedTokens }: { fold: SessionFold; context: Context; estimatedTokens: number },
+  { fold, context, tools, estimatedTokens }: CalledAbout,
 ): EventDraft<'model.called'> => {
   const { requestTokens } = planned;
   const settings = { ...run.agent.settings, maxOutputTokens: planned.outputTokens };
@@ -94,10 +124,12 @@ const called = (
       attempt: fold.run!.failures + 1,
       message: newId('msg', run.scope.clock.now()),
       settings: asJson(settings),
-      tools: [...run.tools.keys()],
+      tools: tools.map(({ name }) => name),
       instructionsHash: hash('sha256', context.system, 'hex'),
       requestTokens,
       reservedTokens: requestTokens + outputTokens,
+      ...(planned.price && { reservedUsd: costOf(planned.price, requestTokens, outputTokens) }),
+      requestedBy: run.requestedBy,
       estimatedTokens,
       ...(outputTokens < planned.outputTokens && { budgetedOutputTokens: outputTokens }),
     },
@@ -118,10 +150,50 @@ const waitForBudget = async (run: RunContext, request: PlannedRequest): Promise<
   return { ended: written.length > 0 ? 'waits' : 'goes-on' };
 };
 
+/** When a run without room in the quota of runs tries again. No event of its session tells that another run ended. */
+const runsRetryMs = 30_000;
+
+/** Records that the run waits for a quota: until its period begins anew, or until the quota is changed. */
+const waitForQuota = async (run: RunContext, { message, details }: PerdureError): Promise<Asked> => {
+  const until = details.quota === 'runs' ? run.scope.clock.now() + runsRetryMs : details.resetsAt;
+  const payload = { for: 'quota', reason: message, ...(typeof until === 'number' && { until }) } as const;
+  await run.writer.record({ type: 'run.waiting', payload, actor: agentActor(run), turn: 'current', run: run.run });
+  return { ended: 'waits' };
+};
+
+/** How often a request is shortened, because other runs use the same quota meanwhile. */
+const maxShortenings = 5;
+
+/**
+ * Records the call, which reserves it from the quotas. Asks for a shorter answer if a quota leaves no room for the
+ * planned one. Returns what the run does instead if there is no room for the shortest answer either.
+ */
+const recordCall = async (
+  run: RunContext,
+  planned: PlannedRequest,
+  wanted: number,
+  about: CalledAbout,
+): Promise<{ readonly call: SessionEvent<'model.called'>; readonly outputTokens: number } | Asked> => {
+  for (let [outputTokens, tries] = [wanted, 0]; ; tries++) {
+    try {
+      const [call] = await run.writer.record(called(run, planned, outputTokens, about));
+      return { call: call as SessionEvent<'model.called'>, outputTokens };
+    } catch (error) {
+      if (isPerdureError(error, 'QUOTA_EXCLUDED')) {
+        return modelFailed(run, planned.model, new ModelFailure('excluded', error.message, { cause: error }));
+      }
+      if (!isPerdureError(error, 'QUOTA_EXCEEDED')) throw error;
+      const shorter = tries < maxShortenings ? fitQuota(error.details, planned, outputTokens) : undefined;
+      if (shorter === undefined) return waitForQuota(run, error);
+      outputTokens = shorter;
+    }
+  }
+};
+
 const answered = (
   run: RunContext,
   model: Model,
-  call: EventDraft<'model.called'>,
+  call: SessionEvent<'model.called'>,
   { parts, finish, usage }: ModelAnswer,
   durationMs: number,
 ): readonly EventDraft[] => {
@@ -151,11 +223,12 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const { writer, signal, preview, scope } = run;
   const fold = await writer.fold();
   const redactor = await scope.secrets.redactor();
-  const tools = offersOf(run);
   const output = run.agent.output?.schema;
-  const schemas = schemaTokens(tools, output);
-  const context = redactContext(await contextFor(run, model, fold, schemas), redactor);
-  const estimatedTokens = context.tokens + schemas;
+  // Leaves room for every tool, because the context decides whether `recall` is offered.
+  const room = schemaTokens(offersOf(run.tools.values()), output);
+  const context = redactContext(await contextFor(run, model, fold, room), redactor);
+  const tools = offersOf(offeredTools(run, context));
+  const estimatedTokens = context.tokens + schemaTokens(tools, output);
   const planned: PlannedRequest = {
     model: model.name,
     price: model.price,
@@ -164,17 +237,19 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   };
   const fit = fitBudget(fold, planned, scope.clock.now());
   if ('problem' in fit) return waitForBudget(run, planned);
-  const { outputTokens } = fit;
-  const call = called(run, planned, outputTokens, { fold, context, estimatedTokens });
-  const [calledEvent] = await writer.record(call);
+  const recorded = await recordCall(run, planned, fit.outputTokens, { fold, context, tools, estimatedTokens });
+  if ('ended' in recorded) return recorded;
+  const { call, outputTokens } = recorded;
   const startedAt = scope.clock.elapsed();
   const { message } = call.payload;
-  const progress = new AnswerProgress(run, model, calledEvent as SessionEvent<'model.called'>, redactor);
+  const progress = new AnswerProgress(run, model, call, redactor);
   const stopStoring = scope.previews.storeBy(writer.key, () => progress.flush());
   const shown = new ShownText<ModelDelta['kind']>(redactor, (kind, text) => {
     preview({ type: 'delta', message, kind, text });
     progress.show(kind, text);
   });
+  const { maxAnswerBytes: maxBytes } = run.agent;
+  const bound = boundAnswer(model.name, { outputTokens, maxBytes }, signal);
   let given: ModelAnswer;
   try {
     const request = {
@@ -183,12 +258,14 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
       tools,
       output,
       settings: { ...run.agent.settings, maxOutputTokens: outputTokens },
-      signal,
+      maxBytes,
+      signal: bound.signal,
     };
     const show = ({ kind, text }: ModelDelta): void => {
+      bound.count(text);
       if (!signal.aborted) shown.push(kind, text);
     };
-    const ask = () => untilAborted(model.answer(request, show), signal);
+    const ask = () => untilAborted(model.answer(request, show), bound.signal);
     given = await inChatSpan(run, model, ask, (error) => failureOf(error).failure);
     shown.end();
     signal.throwIfAborted();
@@ -206,15 +283,21 @@ export const askModel = async (run: RunContext, model: Model): Promise<Asked> =>
   const parts = redactAs(z.array(AssistantPart), [...given.parts], await scope.secrets.redactor());
   const answer = { ...given, parts };
   const drafts = answered(run, model, call, answer, Math.round(scope.clock.elapsed() - startedAt));
-  return keepAnswer(run, drafts, answer);
+  return keepAnswer(run, drafts, answer, message);
 };
 
 /** Appends the answer together with the calls that may begin immediately. No call of a cut-off answer begins. */
-const keepAnswer = async (run: RunContext, drafts: readonly EventDraft[], answer: ModelAnswer): Promise<Asked> => {
+const keepAnswer = async (
+  run: RunContext,
+  drafts: readonly EventDraft[],
+  answer: ModelAnswer,
+  message: MessageId,
+): Promise<Asked> => {
   const fold = await run.writer.fold();
   const isWhole = failureOfAnswer(answer.finish, undefined) === undefined;
   const calls = isWhole ? await callsAtOnce(run, fold, callsOf(answer)) : [];
-  await run.writer.record(...drafts, ...calls.map((each) => begin(run, fold, each)));
+  const begun = calls.map((each, place) => begin(run, fold, each, { message, back: place + 1 }));
+  await run.writer.record(...drafts, ...begun);
   run.scope.previews.over(run.writer.key);
   await Promise.all(calls.map((each) => executeCall(run, fold, each, 1)));
   return { ended: 'goes-on' };

@@ -5,7 +5,7 @@ import type { EarlierCall } from '../../schema/happened.ts';
 import { newId, systemActor } from '../../schema/ids.ts';
 import type { ResultSource } from '../../schema/message.ts';
 import { refuseUnableHolder } from '../engine/member-standing.ts';
-import { earlierCallText, findRepeat } from '../engine/repeated-call.ts';
+import { earlierCallText, findRepeat, loggedRepeat } from '../engine/repeated-call.ts';
 import type { ToolHandoff } from '../ports/tool.ts';
 import { shorten } from '../session/context/clip.ts';
 import type { Call } from '../session/events/call-events.ts';
@@ -15,6 +15,7 @@ import { type CallEnd, failedEnd } from '../session/runs/call-end.ts';
 import { handoffReport } from '../session/runs/handoff-report.ts';
 import { approvalOf } from '../session/runs/next-step.ts';
 import type { ApprovalState } from '../session/runs/run-fold.ts';
+import { type HeldCall, heldByTaint, heldText } from '../session/runs/taint-gate.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import type { ReadyCall } from './run-tool.ts';
 
@@ -75,12 +76,25 @@ const earlierOf = async (
   { tool, input }: ReadyCall,
 ): Promise<EarlierCall | undefined> => {
   if (tool.effects !== 'once' || tool.repeat === 'allow' || (tool.isConfined(input) && !fold.boundTo)) return undefined;
-  return findRepeat(scope, writer.key, fold, { tool: tool.name, input });
+  const found = await findRepeat(scope, writer.key, fold, { tool: tool.name, input });
+  return found && loggedRepeat(scope, writer.key, found);
 };
 
-/** A person who approved the call before it became a repeat has not seen the earlier call, and is asked again. */
-const isAnswered = ({ settled, repeats }: ApprovalState, earlier: EarlierCall | undefined): boolean =>
-  settled?.answer !== 'approved' || !earlier || repeats !== undefined;
+/** What a person who approves must have seen of a call: the call that it repeats, and what tainted the context. */
+interface Concerns {
+  readonly earlier: EarlierCall | undefined;
+  readonly held: HeldCall | undefined;
+}
+
+/** A person who approved a call before it became a repeat or was known as tainted is asked again. */
+const isAnswered = ({ settled, repeats, taintedBy }: ApprovalState, { earlier, held }: Concerns): boolean =>
+  settled?.answer !== 'approved' || ((!earlier || repeats !== undefined) && (!held || taintedBy !== undefined));
+
+const summaryOf = ({ tool, input }: ReadyCall, { earlier, held }: Concerns): string => {
+  const repeat = earlier ? `Repeat: ${earlierCallText(earlier)}. ` : '';
+  const taint = held ? `Tainted: ${heldText(held)}. ` : '';
+  return `${repeat}${taint}${tool.name} ${JSON.stringify(input)}`.slice(0, 2000).toWellFormed();
+};
 
 /**
  * Returns the plan for a call that needs an approval. An approval is valid only for the input that was shown to the
@@ -95,7 +109,12 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
   if (earlier && tool.repeat === 'deny') {
     return refused(`${earlierCallText(earlier)}; ${tool.name} must not run twice with the same input`);
   }
-  if (known && isAnswered(known, earlier)) {
+  const held = taintOn(fold, run, call);
+  if (held?.policy === 'deny') {
+    return refused(`${heldText(held)}, and the agent's policy forbids ${tool.name} then; a person may clear the taint`);
+  }
+  const concerns = { earlier, held };
+  if (known && isAnswered(known, concerns)) {
     if (!known.settled) return { ...refused('the approval expired without an answer'), also: expiry(run, fold, known) };
     const { answer, comment, by } = known.settled;
     if (answer === 'approved')
@@ -103,17 +122,16 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
     return refused(`${answer} by ${by}${comment ? `: ${comment}` : ''}`, answer === 'denied' ? 'person' : undefined);
   }
   const rule = await tool.approvalFor(input, { state: fold.state });
-  if (!rule && !earlier) return undefined;
+  if (!rule && !earlier && !held) return undefined;
   const payload = {
     approval: newId('apr', now),
     callId,
     tool: tool.name,
     inputHash: wanted,
-    summary: `${earlier ? `Repeat: ${earlierCallText(earlier)}. ` : ''}${tool.name} ${JSON.stringify(input)}`
-      .slice(0, 2000)
-      .toWellFormed(),
+    summary: summaryOf(call, concerns),
     requestedBy: fold.run!.requestedBy,
     repeats: earlier,
+    taintedBy: held?.by,
     roles: rule?.roles && [...rule.roles],
     notRequester: rule?.notRequester,
     expiresAt: rule?.expiresInMs === undefined ? undefined : now + rule.expiresInMs,
@@ -122,6 +140,16 @@ const approved = async (fold: SessionFold, run: RunContext, call: ReadyCall): Pr
     do: 'ask',
     draft: { type: 'approval.requested', payload, actor: agentActor(run), turn: fold.turn, run: run.run },
   };
+};
+
+const taintOn = (fold: SessionFold, { agent, tools }: RunContext, call: ReadyCall): HeldCall | undefined =>
+  heldByTaint(fold, { tainted: agent.tainted, tools }, call);
+
+/** Whether the call is held because of a taint that no person has approved. Checked again when the call begins. */
+export const isHeld = (fold: SessionFold, run: RunContext, call: ReadyCall): boolean => {
+  const held = taintOn(fold, run, call);
+  const known = held && approvalOf(fold, call.callId);
+  return held !== undefined && !(held.policy === 'approve' && known?.taintedBy && known.settled?.answer === 'approved');
 };
 
 /** Checks the handoff that a tool requests. Returns the problem, for the model. */

@@ -4,12 +4,14 @@ import { recallKey } from '../context/recall.ts';
 import { ShownText } from '../engine/previews.ts';
 import type { RunWriter } from '../engine/run-writer.ts';
 import type { WorktreePlace } from '../files/disk/place.ts';
+import type { BlobHash } from '../ports/blobs.ts';
 import type { ToolContext } from '../ports/tool.ts';
 import type { Agent } from '../session/agent.ts';
 import { clip } from '../session/context/clip.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
 import type { Preparation } from '../session-files/run-files.ts';
+import { expiryOf, permissionIn, preparationIn, prepareRule } from './prepare-approval.ts';
 import type { WorkAccess } from './work-access.ts';
 
 interface Preparing {
@@ -79,9 +81,37 @@ const prepareWorktree = async (
   await writer.record(draft);
 };
 
+/** Records that `prepare` did not run, because its approval was denied or has expired. */
+const skipPrepare = async ({ writer, run }: Preparing, { name, prepare }: Agent, tree: BlobHash): Promise<void> => {
+  await writer.decide((fold) => {
+    const asked = preparationIn(fold, prepare!.command, tree);
+    const { answer = 'expired', by, comment } = asked?.settled ?? {};
+    const output = `not run: ${answer}${by ? ` by ${by}` : ''}${comment ? `: ${comment}` : ''}`;
+    const common = { turn: fold.turn, run };
+    return [
+      ...(asked && !asked.settled ? [expiryOf(asked, common)] : []),
+      {
+        type: 'files.prepared' as const,
+        payload: { command: prepare!.command, exitCode: null, output, durationMs: 0 },
+        actor: `agent:${name}` as Actor,
+        ...common,
+      },
+    ];
+  });
+};
+
 /** Returns the preparation that RunFiles calls. Returns undefined if the agent has no `prepare` command. */
-export const preparing = (preparation: Preparing, { name, prepare }: Agent): Preparation | undefined =>
-  prepare && {
+export const preparing = (preparation: Preparing, agent: Agent): Preparation | undefined => {
+  const { name, prepare } = agent;
+  if (!prepare) return undefined;
+  return {
+    permission: async (tree) => {
+      const fold = await preparation.writer.fold();
+      if (!(await prepareRule(agent, fold.state))) return 'granted';
+      return permissionIn(fold, prepare.command, tree, preparation.scope.clock.now());
+    },
+    skip: (tree) => skipPrepare(preparation, agent, tree),
     newCause: () => ({ tool: prepare.shell.name, callId: newId('call', preparation.scope.clock.now()) }),
     run: (place, { callId }) => prepareWorktree(preparation, { name, prepare }, place, callId),
   };
+};

@@ -5,14 +5,17 @@ import type { Json } from '../../schema/json.ts';
 import type { ToolResultPart } from '../../schema/message.ts';
 import type { ChangedFile } from '../../schema/state.ts';
 import { treeOf } from '../files/tree.ts';
+import { clip } from '../session/context/clip.ts';
 import { newlyLeftOut } from '../session/context/left-out-text.ts';
+import { callKey, cutNote } from '../session/context/recall-key.ts';
 import { snapshotDraft } from '../session/decide-files.ts';
-import { type Call, endCommit, endFact } from '../session/events/call-events.ts';
+import { type Call, endCommit, endFact, isFromOutside } from '../session/events/call-events.ts';
 import { inputHash } from '../session/events/input-hash.ts';
 import type { SessionFold } from '../session/fold.ts';
 import type { Redactor } from '../session/redaction/redact.ts';
-import { type CallEnd, type ToldEnd, toldEnd } from '../session/runs/call-end.ts';
+import { type CallEnd, type FailedEnd, quotaEnd, type ToldEnd, toldEnd } from '../session/runs/call-end.ts';
 import { approvalOf } from '../session/runs/next-step.ts';
+import { saidFor } from '../session/said-for.ts';
 import { type FoundFiles, type Look, mayWrite } from '../session-files/run-files.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 
@@ -21,15 +24,15 @@ const headChars = 12_000;
 const tailChars = 6000;
 
 /**
- * Returns the output of a call as the model receives it. A large output is cut to its beginning and its end, with a
- * recall key that names its event.
+ * Returns the output of a call as the model receives it. A large output is cut to its beginning and its end, with the
+ * name of the call, by which the whole can be recalled.
  */
-const shownToModel = (output: Json, seq: number): Json => {
+const shownToModel = (output: Json, key: string): { readonly shown: Json; readonly cut?: string } => {
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  if (text.length <= maxChars) return output;
-  const left = text.length - headChars - tailChars;
-  const note = `[… ${left} of ${text.length} characters left out; recall output:${seq} for all of it …]`;
-  return `${text.slice(0, headChars).toWellFormed()}\n${note}\n${text.slice(-tailChars).toWellFormed()}`;
+  if (text.length <= maxChars) return { shown: output };
+  const note = cutNote(key, text.length - headChars - tailChars, text.length);
+  const shown = `${text.slice(0, headChars).toWellFormed()}\n${note}\n${text.slice(-tailChars).toWellFormed()}`;
+  return { shown, cut: key };
 };
 
 /** The comment with which a person approved the call, for the model. */
@@ -41,30 +44,46 @@ const approvalComment = (fold: SessionFold, callId: string): string | undefined 
 };
 
 /** The record of a call that ends before it began: it was refused, or a person answered it. */
-const unrunCall = (run: RunContext, { inputKey }: SessionFold, { callId, tool, input }: Call): EventDraft => ({
-  type: 'tool.called',
-  payload: { callId, tool, input, inputHash: inputHash(inputKey, input), ran: false },
-  actor: agentActor(run),
-  turn: 'current',
-});
+const unrunCall = (run: RunContext, fold: SessionFold, { callId, tool, input }: Call): EventDraft => {
+  const said = saidFor(fold, { callId, tool });
+  const payload = { callId, tool, input, inputHash: inputHash(fold.inputKey, input), ran: false as const };
+  return {
+    type: 'tool.called',
+    payload: { ...payload, ...(said && { said }) },
+    actor: agentActor(run),
+    turn: 'current',
+  };
+};
 
 interface Remarks {
   readonly problem?: string | undefined;
   readonly comment?: string | undefined;
+  /** Set if the result comes from outside. */
+  readonly untrusted?: true | undefined;
 }
 
-const resultMessage = (call: Call, end: ToldEnd, seq: number, { problem, comment }: Remarks): EventDraft => {
-  const text = end.outcome === 'ok' ? shownToModel(end.output, seq) : end.error.message;
+const resultMessage = (call: Call, end: ToldEnd, turn: number, remarks: Remarks): EventDraft => {
+  const { problem, comment, untrusted } = remarks;
+  const { shown, cut } =
+    end.outcome === 'ok' ? shownToModel(end.output, callKey(call, turn)) : { shown: end.error.message };
   const part: ToolResultPart = {
     type: 'tool-result',
     callId: call.callId,
     tool: call.tool,
     outcome: end.outcome,
-    output: problem || comment ? { output: text, ...(problem && { problem }), ...(comment && { comment }) } : text,
+    output: problem || comment ? { output: shown, ...(problem && { problem }), ...(comment && { comment }) } : shown,
+    ...(untrusted && { untrusted }),
   };
   const message = { id: newId('msg'), role: 'tool' as const, content: [part] };
-  return { type: 'message.appended', payload: { message }, actor: `tool:${call.tool}` as Actor, turn: 'current' };
+  const payload = { message, ...(cut && { cut }) };
+  return { type: 'message.appended', payload, actor: `tool:${call.tool}` as Actor, turn: 'current' };
 };
+
+interface LookProblem {
+  readonly problem: string;
+  /** Whether a quota has no room for the changes. */
+  readonly isRefused: boolean;
+}
 
 /** Further information about a call that ended. */
 export interface About {
@@ -72,8 +91,12 @@ export interface About {
   readonly keeps?: Json | undefined;
   readonly artifacts?: readonly PayloadOf<'artifact.kept'>[] | undefined;
   /** The changes that the call made in the worktree, or why the worktree could not be scanned. */
-  readonly look?: Look | { readonly problem: string } | undefined;
+  readonly look?: Look | LookProblem | undefined;
   readonly also?: EventDraft | undefined;
+  /** Set if the runtime refused the call after it had begun, so that its tool says nothing. */
+  readonly isRefused?: true | undefined;
+  /** Whether the call read what taints: a file that was written in a tainted context, or a part of that context. */
+  readonly readsTaint?: boolean | undefined;
 }
 
 interface Ended {
@@ -92,9 +115,11 @@ const commitOf = (
   call: Call,
   { end, redactor }: Ended,
   changes: readonly ChangedFile[],
+  resultSeq: number,
+  isOutside: boolean,
 ): { readonly change?: EventDraft | undefined; readonly problem?: string } => {
   const declaration = tools.get(call.tool) ?? {};
-  const by = { agents: scope.agents, redactor };
+  const by = { agents: scope.agents, redactor, resultSeq, isOutside };
   try {
     return { change: endCommit(fold, call, declaration, end, by, changes) };
   } catch (error) {
@@ -108,30 +133,55 @@ const endDrafts = (
   fold: SessionFold,
   call: Call,
   ended: Ended,
-  { durationMs, keeps, look, artifacts = [], also }: About,
+  { durationMs, keeps, look, artifacts = [], also, readsTaint, isRefused }: About,
   found: FoundFiles | undefined,
 ): readonly EventDraft[] => {
   const actor = `tool:${call.tool}` as Actor;
   const common = { actor, turn: 'current' as const };
-  const { change, problem } = commitOf(run, fold, call, ended, found?.files.changes ?? []);
+  const isOutside = !isRefused && (readsTaint || isFromOutside(fold, call, ended.told));
+  const untrusted = isOutside ? (true as const) : undefined;
+  const begun = [...(also ? [also] : []), ...(fold.runningCalls[call.callId] ? [] : [unrunCall(run, fold, call)])];
+  const first: readonly EventDraft[] = [
+    ...begun,
+    endFact(fold, call, run.tools.get(call.tool) ?? {}, ended.told, { durationMs, keeps, untrusted }),
+  ];
+  const resultSeq = fold.seq + first.length;
+  const { change, problem } = commitOf(run, fold, call, ended, found?.files.changes ?? [], resultSeq, isOutside);
   const leftOut = found && newlyLeftOut(fold.files?.leftOut, found.files.leftOut);
   const lookProblem = look && 'problem' in look ? look.problem : undefined;
   const said = [problem, lookProblem, leftOut].filter(Boolean).join('; ') || undefined;
-  const first: readonly EventDraft[] = [
-    ...(also ? [also] : []),
-    ...(fold.runningCalls[call.callId] ? [] : [unrunCall(run, fold, call)]),
-    endFact(fold, call, run.tools.get(call.tool) ?? {}, ended.told, { durationMs, keeps }),
-  ];
-  const remarks = { problem: said, comment: approvalComment(fold, call.callId) };
+  const remarks = { problem: said, comment: approvalComment(fold, call.callId), untrusted };
   const drafts: readonly EventDraft[] = [
     ...first,
-    ...(fold.openCalls[call.callId] ? [resultMessage(call, ended.told, fold.seq + first.length, remarks)] : []),
+    ...(fold.openCalls[call.callId] ? [resultMessage(call, ended.told, fold.turn, remarks)] : []),
     ...artifacts.map((payload): EventDraft => ({ type: 'artifact.kept', payload, ...common })),
     ...(found?.conflicts ? [{ type: 'files.conflicted', payload: found.conflicts, ...common } as const] : []),
     ...(found ? [snapshotDraft(fold, found.files, actor)] : []),
     ...(change ? [change] : []),
   ];
   return drafts.map((draft) => ({ ...draft, run: run.run }));
+};
+
+const maxReturnedChars = 2000;
+
+/**
+ * Runs work that records files. Returns the end of the call that needs them if a quota has no room, so that the model
+ * learns why and the run goes on.
+ */
+export const refusedFiles = async (work: () => Promise<void>): Promise<FailedEnd | undefined> => {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (!isPerdureError(error, 'QUOTA_EXCEEDED')) throw error;
+    return quotaEnd(error.message);
+  }
+};
+
+/** A call whose files no snapshot holds has failed, although it ran. The model still learns what it returned. */
+const withoutFiles = (output: Json, problem: string): FailedEnd => {
+  const returned = clip(typeof output === 'string' ? output : JSON.stringify(output), maxReturnedChars);
+  return quotaEnd(`the call ran, but ${problem}; it returned: ${returned}`);
 };
 
 /**
@@ -142,7 +192,11 @@ const endDrafts = (
 export const recordEnd = async (run: RunContext, call: Call, end: CallEnd, about: About): Promise<void> => {
   const { look } = about;
   const redactor = await run.scope.secrets.redactor();
-  const ended: Ended = { end, told: toldEnd(end, redactor), redactor };
+  const told = toldEnd(end, redactor);
+  if (told.outcome === 'ok' && look && 'problem' in look && look.isRefused) {
+    return recordEnd(run, call, withoutFiles(told.output, look.problem), { ...about, look: undefined });
+  }
+  const ended: Ended = { end, told, redactor };
   if (!look || 'problem' in look) {
     await run.writer.decide((fold) => endDrafts(run, fold, call, ended, about, undefined));
     return;
@@ -163,6 +217,7 @@ export const lookAfter = async (run: RunContext, { tool, callId }: Call): Promis
   } catch (error) {
     if (!isPerdureError(error) || error.code.startsWith('STORE_')) throw error;
     run.scope.onWarning(error);
-    return { problem: `its file changes are not recorded yet: ${error.message}` };
+    const isRefused = error.code === 'QUOTA_EXCEEDED';
+    return { problem: `its file changes are not recorded yet: ${error.message}`, isRefused };
   }
 };

@@ -124,6 +124,13 @@ const notRecorded = failedEnd(
 
 const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, and a replay asks no one.');
 
+interface LiveCalls {
+  readonly live: boolean;
+  isRepeat(tool: string, input: Json): Promise<boolean>;
+  /** Whether data from outside in the context holds the call. */
+  isTainted(tool: Tool, input: Json, callId: string): Promise<boolean>;
+}
+
 /**
  * Tools that return the recorded outcome for the same input. Other calls run only if `live` is set and the call needs
  * no person.
@@ -131,7 +138,7 @@ const notApproved = failedEnd('denied', 'Denied', 'This call needs an approval, 
 export const recordedTools = (
   tools: ReadonlyMap<string, Tool>,
   { calls }: RecordedRun,
-  { live, isRepeat }: { readonly live: boolean; isRepeat(tool: string, input: Json): Promise<boolean> },
+  { live, isRepeat, isTainted }: LiveCalls,
 ): ReadonlyMap<string, Tool> => {
   const left = Map.groupBy(calls, ({ tool, input }) => keyOf(tool, input));
   const wrap = (tool: Tool): Tool => {
@@ -140,6 +147,9 @@ export const recordedTools = (
       ...rest,
       effects: 'once',
       repeat: 'allow',
+      // Whether a call is held is decided for the tool itself, when it runs.
+      safeWhenTainted: true,
+      describedBy: undefined,
       // A recorded call does not run, so it has no effects that another branch could repeat.
       isConfined: (input) => !live || (left.get(keyOf(tool.name, input))?.length ?? 0) > 0,
       usesFiles: live && tool.usesFiles,
@@ -153,7 +163,8 @@ export const recordedTools = (
         if (!live || tool.question || tool.handoff) throw new EndedAs(notRecorded);
         const mayRepeat = tool.effects === 'once' && tool.repeat !== 'allow' && !tool.isConfined(input);
         const repeats = mayRepeat && (await isRepeat(tool.name, input));
-        if (repeats || (await tool.approvalFor(input, context))) throw new EndedAs(notApproved);
+        const needsPerson = (await tool.approvalFor(input, context)) || (await isTainted(tool, input, context.callId));
+        if (repeats || needsPerson) throw new EndedAs(notApproved);
         return tool.execute(parsed.value as never, context);
       },
     };

@@ -1,17 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionEvent } from '../../schema/event.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import type { Json } from '../../schema/json.ts';
 import { parseInput } from '../../schema/parse-input.ts';
+import type { Limits } from '../../schema/run.ts';
 import { readEvents } from '../engine/events.ts';
 import { execute } from '../engine/execute.ts';
 import { findPoint } from '../engine/points.ts';
+import { refuseUnoffered } from '../engine/refuse-unoffered.ts';
 import { findRepeat } from '../engine/repeated-call.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import { type AgentAccess, type FollowAccess, keyOf, type LogAccess } from '../engine/scope.ts';
 import { placeOf } from '../files/disk/place.ts';
 import type { SessionKey } from '../ports/store.ts';
+import type { Tool } from '../ports/tool.ts';
 import { type CancelAccess, cancelRun } from '../runs/cancel.ts';
 import { handOver } from '../runs/handoff.ts';
 import { admitInput } from '../runs/send.ts';
@@ -20,12 +24,14 @@ import { defaultContextTokens } from '../session/context/context.ts';
 import { beginDrafts } from '../session/runs/begin-run.ts';
 import { type Departure, departuresBetween } from '../session/runs/departures.ts';
 import type { QueuedInput } from '../session/runs/run-fold.ts';
+import { heldByTaint } from '../session/runs/taint-gate.ts';
 import { RunFiles } from '../session-files/run-files.ts';
 import { forkSession } from '../sessions/fork.ts';
 import { Conversation } from './conversation.ts';
 import { driveRun } from './drive-run.ts';
 import { type RecordedRun, recordedModels, recordedRun, recordedTools } from './recorded-run.ts';
 import { type RunModels, runModels } from './run-models.ts';
+import { toolsOfRun } from './run-tools.ts';
 import type { WorkAccess } from './work-access.ts';
 
 const Options = z.strictObject({
@@ -134,6 +140,7 @@ const play = async (
   { events, recorded, requested }: Recording,
   { agent: otherAgent, model: otherModel, live }: z.output<typeof Options>,
 ) => {
+  if (otherAgent) refuseUnoffered(scope, otherAgent);
   if (otherAgent) await execute(scope, fork, { type: 'bind', agent: otherAgent });
   const agent = otherAgent ?? (await boundAgent(scope, fork));
   const isRecorded = otherModel === undefined;
@@ -147,7 +154,9 @@ const play = async (
   await writer.claim((fold) => beginDrafts(fold, fold.queue.find((input) => input.run === run)!));
   const isRepeat = async (tool: string, input: Json): Promise<boolean> =>
     (await findRepeat(scope, fork, await writer.fold(), { tool, input })) !== undefined;
-  const tools = recordedTools(agent.tools, recorded, { live, isRepeat });
+  const isTainted = async (tool: Tool, input: Json, callId: string): Promise<boolean> =>
+    heldByTaint(await writer.fold(), agent, { tool, input, callId }) !== undefined;
+  const tools = recordedTools(toolsOfRun(agent, scope), recorded, { live, isRepeat, isTainted });
   const driving = driveRun({
     scope: isRecorded ? { ...scope, timing: { ...scope.timing, modelBackoffMs: 0 } } : scope,
     writer,
@@ -172,8 +181,12 @@ const play = async (
 };
 
 /** Closes and archives the fork, so that no worker continues the fork, but it can still be inspected. */
-const putAway = async (scope: CancelAccess, fork: SessionKey): Promise<void> => {
+const putAway = async (scope: CancelAccess, fork: SessionKey, limits: Limits): Promise<void> => {
   await cancelRun(scope, fork);
+  // A person may open the fork again, and its runs then spend again.
+  await execute(scope, fork, async (fold) =>
+    isDeepStrictEqual(fold.limits, limits) ? undefined : { type: 'limit', limits, reason: 'the replay is over' },
+  );
   await execute(scope, fork, { type: 'close', now: scope.clock.now(), reason: 'the replay is over' });
   await execute(scope, fork, { type: 'archive' });
 };
@@ -191,6 +204,7 @@ export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: Repl
   const at = events[0]!.seq - 1;
   const requested = (await scope.folds.at(key, at)).queue.find(({ run }) => run === events[0]!.run);
   const fork = keyOf(scope, await forkSession(scope, key, { at: { seq: at }, title: `replay of turn ${turn}` }, false));
+  const { limits } = await scope.folds.head(fork);
   try {
     const reason = `replays turn ${turn} of ${key.session}`;
     await handOver(scope, fork, { to: 'human', reason }, { replay: true });
@@ -199,7 +213,7 @@ export const replayTurn = async (scope: WorkAccess, key: SessionKey, input: Repl
     const departures = departuresBetween(events, replayed, upTo !== undefined);
     return { session: fork.session, departures, ...(upTo && { upTo }) };
   } finally {
-    await putAway(scope, fork);
+    await putAway(scope, fork, limits);
   }
 };
 

@@ -11,6 +11,12 @@ export interface ReadyCall {
   readonly value: unknown;
 }
 
+/** The surroundings of a call: the context of each attempt, and the code in which the tool runs. */
+export interface CallSurroundings {
+  context(attempt: number): ToolContext;
+  inside<T>(work: () => T): T;
+}
+
 const lastOf = async (output: unknown): Promise<unknown> => {
   if (typeof (output as AsyncIterable<unknown> | null)?.[Symbol.asyncIterator] !== 'function') return output;
   let last: unknown;
@@ -33,12 +39,17 @@ export const untilAborted = <T>(work: Promise<T>, signal: AbortSignal): Promise<
  */
 export const waitsForChild = Symbol('waits for its child');
 
-const runOnce = async (clock: Timekeeper, call: ReadyCall, context: ToolContext): Promise<CallEnd | undefined> => {
+const runOnce = async (
+  clock: Timekeeper,
+  call: ReadyCall,
+  { inside, context }: Pick<CallSurroundings, 'inside'> & { readonly context: ToolContext },
+): Promise<CallEnd | undefined> => {
   const { tool, value } = call;
   const timeout = clock.timeout(tool.timeoutMs);
   const signal = AbortSignal.any([context.signal, timeout]);
   try {
-    const work = (async () => lastOf(await tool.execute(value as never, { ...context, signal })))();
+    // A generator runs inside the call too, so the call includes the loop over its pieces.
+    const work = inside(async () => lastOf(await tool.execute(value as never, { ...context, signal })));
     return givenEnd(await untilAborted(work, signal));
   } catch (error) {
     if (context.signal.reason === waitsForChild) return undefined;
@@ -60,13 +71,13 @@ const mayRunAgain = ({ tool }: ReadyCall, end: CallEnd, attempt: number): boolea
 export const runTool = async (
   clock: Timekeeper,
   call: ReadyCall,
-  contextFor: (attempt: number) => ToolContext,
+  own: CallSurroundings,
   firstAttempt: number,
   onRetry: (attempt: number, reason: string) => Promise<void>,
 ): Promise<CallEnd | undefined> => {
   for (let attempt = firstAttempt; ; attempt++) {
-    const context = contextFor(attempt);
-    const end = await runOnce(clock, call, context);
+    const context = own.context(attempt);
+    const end = await runOnce(clock, call, { inside: (work) => own.inside(work), context });
     if (!end || context.signal.aborted || !mayRunAgain(call, end, attempt)) return end;
     await clock.sleep(call.tool.retry.backoffMs * 2 ** (attempt - 1), { signal: context.signal });
     if (context.signal.aborted) return end;

@@ -3,6 +3,7 @@ import type { Json } from '../../schema/json.ts';
 import { recallKey } from '../context/recall.ts';
 import { ShownText } from '../engine/previews.ts';
 import { newArtifact } from '../files/new-artifact.ts';
+import { insideCall, outsideCall } from '../host/current-call.ts';
 import type { ToolContext } from '../ports/tool.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -21,6 +22,8 @@ export class CallScope {
   readonly #redactor: Redactor;
   readonly #shown: ShownText<'progress'>;
   keeps: Json | undefined;
+  /** Whether the tool has recalled a part of the session. */
+  hasRecalled = false;
   readonly artifacts: PayloadOf<'artifact.kept'>[] = [];
 
   private constructor(
@@ -42,6 +45,14 @@ export class CallScope {
     const secrets = await run.scope.secrets.valuesOf(call.tool.secrets);
     // Read after the values, so that the redactor knows every secret that the tool receives.
     return new CallScope(run, fold, call, { secrets, redactor: await run.scope.secrets.redactor() });
+  }
+
+  /** Runs code of the tool, whose stray rejections are then reported with this call. */
+  inside<T>(work: () => T): T {
+    const { writer, run } = this.#run;
+    const { tool, callId } = this.#call;
+    const redact = (text: string): string => this.#redactor.text(text);
+    return insideCall({ ...writer.key, run, callId, tool: tool.name, redact }, work);
   }
 
   /** Shows the progress text that was held back. */
@@ -73,11 +84,15 @@ export class CallScope {
         this.keeps = asJson(value);
       },
       keepArtifact: async (name, content, about) => {
-        this.artifacts.push(await newArtifact({ blobs: scope.blobs, redactor: this.#redactor }, name, content, about));
+        const access = { blobs: scope.blobs, redactor: this.#redactor };
+        this.artifacts.push(await outsideCall(() => newArtifact(access, name, content, about)));
       },
       progress: (text) => this.#shown.push('progress', text),
-      recall: (key) => recallKey(scope, writer.key, key),
-      delegate: (agent, task) => delegate(this.#run, callId, agent, task, this.#leave),
+      recall: (key) => {
+        this.hasRecalled = true;
+        return outsideCall(() => recallKey(scope, writer.key, key));
+      },
+      delegate: (agent, task) => outsideCall(() => delegate(this.#run, callId, agent, task, this.#leave)),
     };
   }
 }

@@ -3,7 +3,10 @@ import type {
   CallerAccess,
   FollowAccess,
   ModelAccess,
+  OutboundAccess,
+  RecallAccess,
   RecordAccess,
+  SightAccess,
   WorktreeAccess,
   WriteAccess,
 } from '../engine/scope.ts';
@@ -14,5 +17,8 @@ export type WorkAccess = WriteAccess &
   WorktreeAccess &
   AgentAccess &
   ModelAccess &
+  OutboundAccess &
+  RecallAccess &
   RecordAccess &
-  CallerAccess;
+  CallerAccess &
+  Pick<SightAccess, 'whole'>;

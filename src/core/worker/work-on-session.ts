@@ -7,6 +7,7 @@ import { readPartialAnswer } from '../engine/read-partial-answer.ts';
 import { RunWriter } from '../engine/run-writer.ts';
 import type { FollowAccess } from '../engine/scope.ts';
 import { sessionNotFound } from '../engine/session-folds.ts';
+import { settleStops } from '../engine/settle-stops.ts';
 import { placeHere } from '../files/disk/place.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import { endChildren } from '../runs/cancel.ts';
@@ -26,6 +27,7 @@ import { preparing } from './prepare-worktree.ts';
 import { findHandChanges } from './report-handoff.ts';
 import { agentActor, type RunContext } from './run-context.ts';
 import { runModels } from './run-models.ts';
+import { toolsOfRun } from './run-tools.ts';
 import { warnChangedAgent } from './warn-changed-agent.ts';
 import type { WorkAccess } from './work-access.ts';
 
@@ -62,8 +64,11 @@ interface Claim {
   readonly partial: PartialAnswer | undefined;
 }
 
+const isRunWork = (work: WorkFor): work is Extract<WorkFor, { do: 'begin' | 'take-over' | 'resume' }> =>
+  work.do === 'begin' || work.do === 'take-over' || work.do === 'resume';
+
 const claimDrafts = (fold: SessionFold, work: WorkFor, { by, partial }: Claim): readonly EventDraft[] | undefined => {
-  if (work.do === 'nothing' || work.do === 'end-children') return undefined;
+  if (!isRunWork(work)) return undefined;
   if (work.do === 'begin') return beginDrafts(fold, work.input, by);
   const { run } = work;
   const common = { actor: run.requestedBy, turn: fold.turn, run: run.id };
@@ -80,7 +85,7 @@ const claimDrafts = (fold: SessionFold, work: WorkFor, { by, partial }: Claim): 
  * so.
  */
 const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | undefined => {
-  if (work.do === 'nothing' || work.do === 'end-children' || !fold.bound) return undefined;
+  if (!isRunWork(work) || !fold.bound) return undefined;
   const { id, isTold } =
     work.do === 'begin'
       ? { id: work.input.run, isTold: work.input.lacksAgent }
@@ -94,7 +99,7 @@ const agentDrafts = (fold: SessionFold, work: WorkFor): readonly EventDraft[] | 
 type Asked = Pick<RunContext, 'requestedBy' | 'from'>;
 
 const askedBy = (work: WorkFor): Asked | undefined => {
-  if (work.do === 'nothing' || work.do === 'end-children') return undefined;
+  if (!isRunWork(work)) return undefined;
   if (work.do === 'begin') return { requestedBy: work.input.by, from: work.input.from };
   return { requestedBy: work.run.requestedBy, from: work.run.from };
 };
@@ -116,7 +121,7 @@ const fail = async (scope: WorkAccess, { writer, run, agent }: Claimed, cause: u
   });
 };
 
-/** Aborts the run's tools as soon as another writer raises the epoch. */
+/** Aborts the run's tools as soon as another writer claims the session, or the store loses an event of the run. */
 const watchFence = ({ store, clock }: FollowAccess, writer: RunWriter, fenced: AbortController): (() => void) => {
   let isChecking = false;
   let newest = 0;
@@ -129,7 +134,7 @@ const watchFence = ({ store, clock }: FollowAccess, writer: RunWriter, fenced: A
     newest = 0;
     if (isOwn) return;
     const head = await store.head(writer.key).catch(() => undefined);
-    if (head && head.epoch !== writer.epoch) fenced.abort(new PerdureError('FENCED', 'the run was taken away'));
+    if (head && !writer.holds(head)) fenced.abort(new PerdureError('FENCED', 'the run was taken away'));
   };
   return store.watch(writer.key, (seq = Number.POSITIVE_INFINITY) => {
     newest = Math.max(newest, seq);
@@ -147,7 +152,7 @@ type Went = 'on' | 'fenced' | 'lacks-agent';
 const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise<void> => {
   const { scope, key, isEnding, waitFor } = hold;
   const { writer, run, agent } = claimed;
-  const { tools } = agent;
+  const tools = toolsOfRun(agent, scope);
   const prepare = preparing({ scope, writer, run, signal }, agent);
   const fold = await writer.fold();
   const place = await placeHere(scope.data, key, fold.boundTo);
@@ -231,6 +236,10 @@ export const workOnSession = async (hold: Hold): Promise<Left> => {
       return { doneTo: fold.seq, inMs, hasFiles: fold.files !== undefined };
     }
     if (hold.isEnding()) return {};
+    if (next.do === 'settle') {
+      await settleStops(scope, key);
+      continue;
+    }
     if (next.do === 'end-children') {
       await endChildren(scope, key, (decide) => new RunWriter(scope, key).claim(decide));
       continue;
@@ -243,8 +252,12 @@ export const workOnSession = async (hold: Hold): Promise<Left> => {
   }
 };
 
-/** Records that the session's run waits for a worker with its agent, because none has claimed it. */
+/**
+ * Records that the session's run waits for a worker with its agent, because none has claimed it. A stop needs no agent,
+ * so it is settled here too.
+ */
 export const sayStranded = async ({ scope, key }: Pick<Hold, 'scope' | 'key'>): Promise<Left> => {
+  await settleStops(scope, key);
   await new RunWriter(scope, key).claim((fold) => agentDrafts(fold, workFor(fold, scope.clock.now())));
   return { lacksAgent: true };
 };

@@ -3,9 +3,9 @@ import { isPerdureError, PerdureError } from '../../schema/error.ts';
 import { newId, type SessionId, type WorkspaceId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import { longestTimerMs } from '../../schema/timer-limit.ts';
+import type { Folds } from '../engine/folds.ts';
 import { isGone, processHolder } from '../engine/process-holder.ts';
 import { type RunningServices, serviceStopped } from '../engine/running-services.ts';
-import type { SessionFolds } from '../engine/session-folds.ts';
 import { thisMachine } from '../files/disk/machine.ts';
 import { despiteDamage } from '../maintenance/quarantine.ts';
 import { type Claim, type Holder, type Presence, preferMs, type Queue, type Work } from '../ports/queue.ts';
@@ -73,7 +73,7 @@ const strandedCount = 20;
 const stopped = () => new PerdureError('RUNTIME_CLOSED', 'the worker was stopped');
 
 /** The sessions of a session's subagents. None if its log is damaged, because the worker quarantines it. */
-const childrenOf = async (folds: SessionFolds, key: SessionKey): Promise<readonly SessionId[]> => {
+const childrenOf = async (folds: Folds, key: SessionKey): Promise<readonly SessionId[]> => {
   try {
     return Object.values((await folds.head(key)).children).map(({ session }) => session);
   } catch (error) {

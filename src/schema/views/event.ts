@@ -8,6 +8,7 @@ const viewOf = (type: EventType) =>
     type: z.literal(type),
     payload: eventDefinitions[type].payload as z.ZodType,
     hash: z.string(),
+    imported: z.literal(true).optional(),
   });
 
 const [first, ...others] = (Object.keys(eventDefinitions) as EventType[]).map(viewOf);

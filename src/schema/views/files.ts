@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventDefinitions } from '../event.ts';
 import { Actor, SessionId } from '../ids.ts';
+import { Said } from '../said.ts';
 
 const Hash = z.string();
 const Entry = z
@@ -78,6 +79,7 @@ export const FileHistoryView = z.strictObject({
       at: z.int(),
       actor: Actor,
       cause: z.strictObject({ tool: z.string(), callId: z.string() }).optional(),
+      said: Said.optional(),
       why: z.string().optional(),
     }),
   ),

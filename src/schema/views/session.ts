@@ -2,13 +2,17 @@ import { z } from 'zod';
 import { eventDefinitions } from '../event.ts';
 import { ShownHandoff } from '../handoff.ts';
 import { EarlierCall, HappenedCalls } from '../happened.ts';
-import { Actor, ApprovalId, RunId, SessionId } from '../ids.ts';
+import { Actor, ApprovalId, MessageId, RunId, SessionId, VerificationId } from '../ids.ts';
 import { Json } from '../json.ts';
 import { brokenOffReasons, Effects, Message, ResultSource, toolOutcomes } from '../message.ts';
+import { Point } from '../point.ts';
 import { Usage, waitReasons } from '../run.ts';
 import { RunRecord } from '../run-record.ts';
+import { Said } from '../said.ts';
 import { type Collection, collections, ledgerEntries, StoredOperation } from '../state.ts';
 import { SessionSummary } from '../summary.ts';
+import { Taint } from '../taint.ts';
+import { Waiting } from '../waiting.ts';
 
 const Seq = z.int().nonnegative();
 const record = <S extends z.ZodType>(entry: S) => z.record(z.string(), entry);
@@ -19,7 +23,17 @@ export const SessionPageView = z.strictObject({ sessions: z.array(SummaryView), 
 const ledger = Object.fromEntries(collections.map((each) => [each, record(ledgerEntries[each])])) as {
   [C in Collection]: z.ZodRecord<z.ZodString, (typeof ledgerEntries)[C]>;
 };
-export const StateView = z.strictObject({ ...ledger, own: record(Json) }).meta({ id: 'State' });
+export const StateView = z.strictObject({ ...ledger, own: record(Json), waiting: Waiting }).meta({ id: 'State' });
+
+/** The part of the state at a path, which can be any JSON. */
+export const StateOrPartView = z.union([StateView, Json]);
+
+const olderPage = {
+  cursor: z
+    .string()
+    .optional()
+    .meta({ description: 'Continues with the next page, which is older. Absent on the last page.' }),
+};
 
 export const TranscriptView = z.strictObject({
   entries: z.array(
@@ -33,8 +47,15 @@ export const TranscriptView = z.strictObject({
       message: Message,
       brokenOff: z.enum(brokenOffReasons).optional(),
       omittedChars: z.int().positive().optional(),
+      cut: z.string().optional(),
     }),
   ),
+  ...olderPage,
+});
+
+const EvictedView = z.strictObject({ key: z.string(), name: z.string() }).meta({
+  id: 'EvictedContent',
+  description: 'Content that a context leaves out. `recall` takes its key and its name.',
 });
 
 export const ContextView = z.strictObject({
@@ -42,6 +63,7 @@ export const ContextView = z.strictObject({
   messages: z.array(Message),
   from: Seq,
   tokens: z.number(),
+  evicted: z.array(EvictedView),
 });
 
 export const CommitView = eventDefinitions['state.committed'].payload
@@ -52,9 +74,10 @@ export const CommitView = eventDefinitions['state.committed'].payload
     at: z.int(),
     actor: Actor,
     entries: z.array(z.string()),
+    said: Said.optional(),
   })
   .meta({ id: 'Commit' });
-export const CommitsView = z.strictObject({ commits: z.array(CommitView) });
+export const CommitsView = z.strictObject({ commits: z.array(CommitView), ...olderPage });
 /** A commit, absent when nothing changed. */
 export const MaybeCommitView = z.strictObject({ commit: CommitView.optional() });
 
@@ -80,9 +103,10 @@ export const CallView = z
     clipped: z.array(z.enum(['input', 'output', 'error'])).optional(),
     effects: Effects.optional(),
     confined: z.literal(true).optional(),
+    said: Said.optional(),
   })
   .meta({ id: 'ToolCall' });
-export const CallsView = z.strictObject({ calls: z.array(CallView) });
+export const CallsView = z.strictObject({ calls: z.array(CallView), ...olderPage });
 
 const PlaceRef = z.strictObject({ session: SessionId, seq: Seq });
 const changesOf = <S extends z.ZodType>(entry: S) =>
@@ -103,16 +127,163 @@ const EntryCommitView = CommitView.pick({
   at: true,
   actor: true,
   cause: true,
+  said: true,
   why: true,
+});
+const happened = { session: SessionId, seq: Seq, turn: Seq };
+const SideMessageView = z
+  .strictObject({
+    ...happened,
+    id: MessageId,
+    role: z.enum(['system', 'user', 'assistant']),
+    text: z.string(),
+    reasoning: z.string().optional(),
+    calls: z.array(z.string()).optional(),
+    model: z.string().optional(),
+    brokenOff: z.enum(brokenOffReasons).optional(),
+  })
+  .meta({ id: 'ComparedMessage' });
+const SideCallView = z
+  .strictObject({
+    ...happened,
+    callId: z.string(),
+    tool: z.string(),
+    outcome: z.enum(['running', ...toolOutcomes]),
+    input: z.string().optional(),
+    output: z.string().optional(),
+    error: z.string().optional(),
+    durationMs: z.number().optional(),
+    endedSeq: Seq.optional(),
+    said: Said.optional(),
+  })
+  .meta({ id: 'ComparedCall' });
+const SideCommitView = EntryCommitView.extend({
+  entries: z.array(z.string()),
+  said: Said.optional(),
+}).meta({ id: 'ComparedCommit' });
+const matchOf = <S extends z.ZodType>(item: S) =>
+  z.strictObject({
+    match: z.enum(['same', 'changed', 'only-before', 'only-after']),
+    before: item.optional(),
+    after: item.optional(),
+  });
+const Words = z.array(z.strictObject({ text: z.string(), change: z.enum(['same', 'removed', 'added']) }));
+const AnswerView = z.strictObject({ message: MessageId, seq: Seq, text: z.string() });
+const ModelsView = z.array(z.strictObject({ model: z.string(), settings: Json, requests: Seq }));
+const UsageFigures = z.strictObject({
+  requests: z.int(),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  tokens: z.int(),
+  costUsd: z.number(),
+  unpriced: z.int(),
+  durationMs: z.number(),
+});
+const OutcomeView = z.strictObject({
+  status: z.enum(['running', 'waiting', 'succeeded', 'failed', 'cancelled']),
+  reason: z.string().optional(),
 });
 export const DiffView = z.strictObject({
   from: PlaceRef,
   to: PlaceRef,
+  common: Seq.meta({ description: 'The newest event that both live lineages share; 0 if they share none.' }),
+  same: z
+    .boolean()
+    .meta({ description: 'Whether no message, call, commit, file, model, usage but durations, or outcome differs.' }),
+  headline: z.string().meta({ description: 'At most three lines that quote and count what differs.' }),
+  answer: z
+    .strictObject({ before: AnswerView.optional(), after: AnswerView.optional(), words: Words })
+    .optional()
+    .meta({ description: 'The last answers. Absent if both are the same.' }),
+  messages: z.array(matchOf(SideMessageView).extend({ words: Words.optional() })),
+  calls: z.array(matchOf(SideCallView)),
+  committed: z.array(matchOf(SideCommitView)),
+  files: z.array(
+    z.strictObject({
+      path: z.string(),
+      change: z.enum(['created', 'modified', 'deleted', 'renamed', 'mode-changed']),
+      from: z.string().optional(),
+      before: SideCommitView.optional(),
+      after: SideCommitView.optional(),
+      unified: z.string().optional(),
+    }),
+  ),
+  counts: z
+    .strictObject({
+      messages: Seq,
+      calls: z.strictObject({ same: Seq, changed: Seq, 'only-before': Seq, 'only-after': Seq }),
+      commits: Seq,
+      files: Seq,
+    })
+    .meta({ description: 'How many items of each kind there are on all pages.' }),
+  models: z.strictObject({
+    before: ModelsView,
+    after: ModelsView,
+    settings: z.array(z.strictObject({ name: z.string(), before: Json.optional(), after: Json.optional() })),
+  }),
+  usage: z.strictObject({ before: UsageFigures, after: UsageFigures, difference: UsageFigures }),
+  outcome: z.strictObject({ before: OutcomeView.optional(), after: OutcomeView.optional() }),
+  unread: z
+    .strictObject({ before: Seq, after: Seq, files: z.string().optional() })
+    .meta({ description: 'Events that were not compared, and why files were not compared.' }),
   commits: record(z.strictObject({ before: EntryCommitView.optional(), after: EntryCommitView.optional() })),
   ...changes,
   own: changesOf(Json),
   patch: z.array(StoredOperation),
+  cursor: z
+    .string()
+    .optional()
+    .meta({ description: 'Continues with further messages, calls, commits and files. Absent on the last page.' }),
 });
+
+const firstOf = <S extends z.ZodType>(item: S) => z.strictObject({ first: z.array(item), more: Seq });
+export const ComparisonView = z
+  .strictObject({
+    common: Seq.meta({ description: 'The newest seq that all branches share. 0 if they share nothing.' }),
+    branches: z.array(
+      z.strictObject({
+        place: PlaceRef,
+        title: z.string().optional(),
+        answer: z.strictObject({ message: MessageId, seq: Seq, text: z.string() }).optional(),
+        outcome: z
+          .strictObject({
+            status: z.enum(['running', 'waiting', 'succeeded', 'failed', 'cancelled']),
+            reason: z.string().optional(),
+          })
+          .optional(),
+        decisions: firstOf(
+          z.strictObject({
+            id: z.string(),
+            change: z.enum(['added', 'changed', 'removed']),
+            what: z.string(),
+            why: z.string(),
+            was: z.string().optional(),
+          }),
+        ),
+        files: firstOf(
+          z.strictObject({
+            path: z.string(),
+            change: z.enum(['created', 'deleted', 'modified', 'mode-changed', 'renamed']),
+            from: z.string().optional(),
+          }),
+        ),
+        filesProblem: z.string().optional(),
+        calls: z.strictObject({ total: Seq, failed: Seq }),
+        models: z.array(z.string()),
+        usage: z.strictObject({
+          requests: Seq,
+          inputTokens: z.number(),
+          outputTokens: z.number(),
+          tokens: z.number(),
+          costUsd: z.number(),
+          unpriced: Seq,
+          durationMs: z.number(),
+        }),
+        unread: Seq,
+      }),
+    ),
+  })
+  .meta({ id: 'Comparison' });
 
 export interface Node {
   readonly summary: z.infer<typeof SessionSummary>;
@@ -135,6 +306,25 @@ export const VerificationView = z.discriminatedUnion('ok', [
     bad: z.strictObject({ seq: Seq, reason: z.string(), path: z.string().optional(), blob: z.string().optional() }),
   }),
 ]);
+
+const phases = ['waiting', 'log', 'state', 'files'] as const;
+
+/** A verification of a large session, which goes on while its client asks for it. */
+export const VerificationJobView = z
+  .strictObject({
+    id: VerificationId,
+    session: SessionId,
+    status: z.enum(['running', 'done', 'failed', 'cancelled']),
+    phase: z.enum(phases).meta({ description: 'What it does: read the log, fold the state, or check the files.' }),
+    done: Seq.meta({ description: 'How many of the `total` events of this phase are checked.' }),
+    total: Seq,
+    startedAt: z.int(),
+    endedAt: z.int().optional(),
+    result: VerificationView.optional(),
+    error: z.strictObject({ code: z.string(), message: z.string() }).optional(),
+  })
+  .meta({ id: 'VerificationJob' });
+export type VerificationJob = z.infer<typeof VerificationJobView>;
 
 export const RunPageView = z.strictObject({ runs: z.array(RunRecord), cursor: z.string().optional() });
 export const WorkspaceRunPageView = RunPageView.extend({ damaged: z.array(SessionId) });
@@ -225,12 +415,18 @@ export const ForkView = SummaryView.extend({ happened: HappenedCalls }).meta({
   id: 'Branch',
   description: 'The new session, and the calls with effects beyond its point.',
 });
+const [, , AttemptPoint] = Point.options;
 export const RetryView = z.strictObject({
   message: Message,
   turn: Seq.optional(),
   run: RunId.optional(),
+  attempts: z.strictObject({ previous: AttemptPoint, next: AttemptPoint }),
   cancelled: cancelledRuns,
   happened: HappenedCalls,
+});
+export const AttemptsView = z.strictObject({
+  attempts: z.array(AttemptPoint.extend({ asTurn: Seq, isLive: z.boolean() })),
+  ...olderPage,
 });
 
 export const ReplayView = z.strictObject({
@@ -247,7 +443,16 @@ export const ReplayView = z.strictObject({
 });
 
 export const CompactionView = z.strictObject({
-  compaction: z.strictObject({ from: Seq, to: Seq, summary: z.string(), evicted: z.array(z.string()) }).optional(),
+  compaction: z
+    .strictObject({
+      from: Seq,
+      to: Seq,
+      summary: z.string(),
+      evicted: z.array(EvictedView),
+      extracted: z.array(z.string()),
+      dropped: z.array(z.strictObject({ entry: z.string(), reason: z.string() })),
+    })
+    .optional(),
 });
 
 export const RecallView = z.strictObject({ key: z.string(), value: z.unknown() });
@@ -263,6 +468,8 @@ export const ApprovalView = z
     requestedBy: Actor,
     requestedAt: z.int(),
     repeats: EarlierCall.optional(),
+    prepares: z.string().optional(),
+    taintedBy: Taint.optional(),
     roles: z.array(z.string()).optional(),
     notRequester: z.boolean().optional(),
     expiresAt: z.int().optional(),

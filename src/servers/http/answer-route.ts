@@ -1,23 +1,30 @@
 import { z } from 'zod';
 import type { Identity } from '../../core/access/identity.ts';
+import { eventLoop } from '../../core/ports/event-loop.ts';
 import type { Runtime } from '../../runtime.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { CallersKey } from '../../schema/idempotency-key.ts';
+import { SessionId } from '../../schema/ids.ts';
 import { parseInput } from '../../schema/parse-input.ts';
 import type { BodyRoom } from './body-room.ts';
 import { eventStream } from './event-stream.ts';
-import { jsonText } from './json-text.ts';
+import { inPieces } from './in-pieces.ts';
+import { jsonBytes } from './json-text.ts';
 import { unauthenticated } from './problem.ts';
 import { limited, readJson } from './read-body.ts';
+import type { LongRead, ReadBudget } from './read-budget.ts';
 import { readQuery } from './read-query.ts';
 import { bytes, type EventSource, type Route, type RouteCall, stream } from './route.ts';
+import type { Verifications } from './verifications.ts';
 
 /** An authenticated request, and the callbacks that answering it needs. */
 export interface Asking {
   readonly request: Request;
   readonly params: Readonly<Record<string, string>>;
   readonly identity: Identity;
-  /** Whether the key is still valid. */
+  /** The id of the key that was used. */
+  readonly key: string;
+  /** Whether the key is still valid, with the same permissions. */
   readonly mayGoOn: () => Promise<boolean>;
   /** Reports an error after the answer has begun. */
   readonly onFailure: (error: unknown) => void;
@@ -27,7 +34,7 @@ export interface Asking {
    * Counts a stream or a wait against the key's limit until the returned function is called. Fails when the key has
    * too many.
    */
-  readonly open: () => () => void;
+  readonly open: () => Promise<() => void>;
   /** Changes the number of open streams by +1 or -1. */
   readonly onStream: (change: 1 | -1) => void;
 }
@@ -39,6 +46,11 @@ export interface AnswerOptions {
   readonly stopping: AbortSignal;
   /** Limits the memory of request bodies in progress. */
   readonly bodies: BodyRoom;
+  /** Limits the memory of large answers that their clients have not read yet. */
+  readonly answers: BodyRoom;
+  /** Limits reads that take long. */
+  readonly reads: ReadBudget;
+  readonly verifications: Verifications;
   /** Validates answers against their schemas; for tests. */
   readonly checksAnswers: boolean;
 }
@@ -49,35 +61,60 @@ const defaultMaxBytes = 1024 * 1024;
 
 const streaming =
   (asking: Asking, { beatMs }: AnswerOptions, signal: AbortSignal) =>
-  (source: EventSource) => {
-    const close = asking.open();
+  async (source: EventSource): Promise<Response> => {
+    const close = await asking.open();
     asking.onStream(1);
-    return eventStream(source, {
-      signal,
-      beatMs,
-      mayGoOn: asking.mayGoOn,
-      onFailure: (error) => {
-        asking.onFailure(error);
-        const known = error instanceof PerdureError ? error : undefined;
-        return { event: 'error', data: { code: known?.code ?? 'DEFECT', ...(known && { detail: known.message }) } };
-      },
-      onEnd: () => {
-        close();
-        asking.onStream(-1);
-      },
-    });
+    // A stream outlives its request, and its client reads it at any pace.
+    return eventLoop.apart(() =>
+      eventStream(source, {
+        signal,
+        beatMs,
+        mayGoOn: asking.mayGoOn,
+        onFailure: (error) => {
+          asking.onFailure(error);
+          const known = error instanceof PerdureError ? error : undefined;
+          return { event: 'error', data: { code: known?.code ?? 'DEFECT', ...(known && { detail: known.message }) } };
+        },
+        onEnd: () => {
+          close();
+          asking.onStream(-1);
+        },
+      }),
+    );
   };
 
 const waiting =
   ({ open }: Asking) =>
   async <T>(work: () => Promise<T>): Promise<T> => {
-    const close = open();
+    const close = await open();
     try {
-      return await work();
+      return await eventLoop.apart(work);
     } finally {
       close();
     }
   };
+
+/**
+ * Runs a read in slices. A read that takes long must be admitted, and it stops when nobody waits for it. A change is
+ * never stopped, because part of it may have been written.
+ */
+const inSlices = async <T>(
+  { identity: { workspace }, key }: Asking,
+  { reads }: AnswerOptions,
+  signal: AbortSignal,
+  work: () => Promise<T>,
+): Promise<T> => {
+  let long: LongRead | undefined;
+  const admit = (): Promise<void> => {
+    long = reads.enter({ workspace, key });
+    return long.turn(signal);
+  };
+  try {
+    return await eventLoop.during({ owner: workspace, signal, admit, freeMs: reads.limits.freeMs }, work);
+  } finally {
+    long?.leave();
+  }
+};
 
 /** Waits for the work. If the key is revoked in the meantime, fails instead of returning the result. */
 const whileKeyCounts = async <T>(
@@ -124,6 +161,7 @@ async function* untilBroken(
   first: IteratorResult<Uint8Array, void>,
   chunks: AsyncIterable<Uint8Array>,
   { onFailure, cutOff }: Asking,
+  onEnd: () => void,
 ): AsyncGenerator<Uint8Array, void, void> {
   try {
     if (!first.done) yield first.value;
@@ -131,8 +169,23 @@ async function* untilBroken(
   } catch (error) {
     if (error !== unauthenticated) onFailure(error);
     cutOff();
+  } finally {
+    onEnd();
   }
 }
+
+/** Answers up to this size are not counted, because the rate of requests bounds them. */
+const smallAnswerBytes = 256 * 1024;
+
+/** Counts a large answer until its client has read it. A client that asks without reading could fill the memory. */
+const holding =
+  ({ request, identity: { workspace } }: Asking, { answers }: AnswerOptions, signal: AbortSignal) =>
+  (content: Uint8Array): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> => {
+    if (content.length <= smallAnswerBytes || request.method === 'HEAD') return content as Uint8Array<ArrayBuffer>;
+    const release = answers.hold(workspace, content.length);
+    signal.addEventListener('abort', release, { once: true });
+    return inPieces(content, release);
+  };
 
 /** Allows one request at a time per workspace. A second one is refused before its body is read. */
 const oneAtATime = (path: string) => {
@@ -165,45 +218,88 @@ export const answering = (route: Route, options: AnswerOptions): ((asking: Askin
   const alone = route.isOneAtATime && oneAtATime(route.path);
   const keepsAnswers = route.method !== 'GET' && keyKeptBy === 'server';
 
-  const responseTo = (value: unknown): Response => {
+  const responseTo = async (value: unknown, held: RouteCall<never, never, never>['held']): Promise<Response> => {
     if (value instanceof Response) return value;
     if (!answer || answer === bytes || answer === stream) return new Response(null, { status: 204 });
-    const text = jsonText(value);
-    if (options.checksAnswers) answer.parse(JSON.parse(text));
-    return new Response(text, { status, headers: { 'content-type': 'application/json' } });
+    const content = await jsonBytes(value);
+    if (options.checksAnswers) answer.parse(JSON.parse(content.toString()));
+    return new Response(held(content), {
+      status,
+      headers: { 'content-type': 'application/json', 'content-length': String(content.length) },
+    });
   };
 
-  const answerTo = async (asking: Asking, take: (chunk: Uint8Array) => void): Promise<Response> => {
-    const { request, identity } = asking;
+  const answerTo = async (given: Asking, take: (chunk: Uint8Array) => void): Promise<Response> => {
+    const { request, identity } = given;
     const { headers } = request;
     const url = new URL(request.url);
     const runtime = options.runtime.as(identity);
     await runtime.check(route.verb);
     const asked = {
-      params: parseInput('the path', Params, asking.params),
+      params: parseInput('the path', Params, given.params),
       query: parseInput('the query', Query, readQuery(url, query)),
       body: hasJson ? parseInput('the body', body, await readJson(request, maxBytes, take)) : undefined,
     };
+    const { session } = asked.params as { readonly session?: string };
+    const mustSee = async (): Promise<void> => {
+      if (session !== undefined) await runtime.sessions.get(session);
+    };
+    /** Fails when the caller no longer sees the session of the path. */
+    const mayGoOn = async (): Promise<boolean> => {
+      if (!(await given.mayGoOn())) return false;
+      await mustSee();
+      return true;
+    };
+    const asking = { ...given, mayGoOn };
     const key = headers.get('idempotency-key');
     const idempotencyKey = key === null ? undefined : parseInput('the header idempotency-key', CallersKey, key);
     const revoked = new AbortController();
     const signal = AbortSignal.any([request.signal, options.stopping, revoked.signal]);
     const content = untilRevoked(limited(request, maxBytes, route.keepsNoBody ? undefined : take), asking, options);
-    const lasting = async (given: AsyncIterable<Uint8Array>) => {
-      const chunks = untilRevoked(given, asking, options);
-      return untilBroken(await chunks.next(), chunks, asking);
+    // Its client reads it at any pace, so it counts like a stream.
+    const lasting = async (source: AsyncIterable<Uint8Array>) => {
+      const close = await asking.open();
+      let isOpen = true;
+      const end = (): void => {
+        if (isOpen) close();
+        isOpen = false;
+      };
+      signal.addEventListener('abort', end, { once: true });
+      const chunks = untilRevoked(source, asking, options);
+      try {
+        return untilBroken(await chunks.next(), chunks, asking, end);
+      } catch (error) {
+        end();
+        throw error;
+      }
     };
+    const held = holding(asking, options, signal);
     const events = streaming(asking, options, signal);
+    const verifications = options.verifications.of({ workspace: identity.workspace, key: asking.key });
     const call: AnyCall = {
       ...asked,
-      ...{ runtime, headers, idempotencyKey, signal, content, lasting, events, waiting: waiting(asking) },
+      verifications,
+      ...{ runtime, headers, idempotencyKey, signal, content, lasting, held, events, waiting: waiting(asking) },
     };
     const handle = () => route.handle(call as RouteCall<never, never, never>);
     const work = () =>
       whileKeyCounts(asking, options, revoked, alone ? () => alone(identity.workspace, handle) : handle);
-    if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work());
-    const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
-    return responseTo(await runtime.once({ key: idempotencyKey, of, body: asked as never }, work as never));
+    if (route.method === 'GET') return inSlices(asking, options, signal, async () => responseTo(await work(), held));
+    return eventLoop.during({ owner: identity.workspace }, async () => {
+      if (idempotencyKey === undefined || !keepsAnswers) return responseTo(await work(), held);
+      // A kept answer must not show a session that the caller no longer sees.
+      await mustSee();
+      const of = `${route.name} ${url.pathname} ${headers.get('if-match') ?? ''}`;
+      let isRepeated = true;
+      const workOnce = () => {
+        isRepeated = false;
+        return work();
+      };
+      const kept = await runtime.once({ key: idempotencyKey, of, body: asked as never }, workOnce as never);
+      const opened = isRepeated ? SessionId.safeParse(Object(kept).id).data : undefined;
+      if (opened) await runtime.sessions.get(opened);
+      return responseTo(kept, held);
+    });
   };
   return (asking) => options.bodies.during(asking.identity.workspace, (take) => answerTo(asking, take));
 };

@@ -1,24 +1,33 @@
 import { randomUUID } from 'node:crypto';
+import type { BlockList } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { METHOD_NAME_ALL } from 'hono/router';
 import type { Authenticated } from '../../core/access/authenticate.ts';
+import { eventLoop } from '../../core/ports/event-loop.ts';
 import { PerdureError } from '../../schema/error.ts';
 import { SessionId } from '../../schema/ids.ts';
 import { type AnswerOptions, answering } from './answer-route.ts';
 import { type BodyLimits, BodyRoom } from './body-room.ts';
+import { clientAddress } from './client-address.ts';
 import { type KeyCheck, type KeyLimits, keyCheck } from './key-check.ts';
 import type { Observer } from './observer.ts';
 import { corsHeaders, type OriginRules, refuseForeign } from './origin-check.ts';
 import { problemResponse } from './problem.ts';
-import { refuseFlood } from './refuse-flood.ts';
+import { ReadBudget, type ReadLimits } from './read-budget.ts';
+import { refuseFlood, refuseOddEncoding } from './refuse-flood.ts';
 import { refuseOddTarget } from './request-target.ts';
 import type { Route } from './route.ts';
 import { routes } from './routes/index.ts';
+import { type StreamQuotas, streamQuotas } from './stream-quotas.ts';
+import { Verifications } from './verifications.ts';
 
-export interface AppOptions extends Omit<AnswerOptions, 'bodies'>, KeyLimits {
+export interface AppOptions extends Omit<AnswerOptions, 'bodies' | 'answers' | 'reads' | 'verifications'>, KeyLimits {
   readonly rules: OriginRules;
   readonly bodies: BodyLimits;
+  /** Proxies whose `x-forwarded-for` counts. */
+  readonly proxies: BlockList;
+  readonly reads: ReadLimits;
   readonly observer: Observer;
 }
 
@@ -55,7 +64,10 @@ const failure = (thrown: unknown, context: Context<Env>, observer: Observer): Re
   return problemResponse(error, id);
 };
 
-const refuseMalformed = ({ req, env: { incoming } }: Context<Env>, rules: OriginRules): void => {
+type AddressOf = (context: Context<Env>) => string;
+
+const refuseMalformed = ({ req, env: { incoming, outgoing } }: Context<Env>, rules: OriginRules): void => {
+  refuseOddEncoding(incoming, outgoing);
   refuseForeign(req.raw, rules);
   refuseFlood(incoming);
   refuseOddTarget(incoming.url ?? '');
@@ -93,24 +105,48 @@ const nothingHere = (method: string, allow: string): PerdureError =>
       })
     : new PerdureError('ROUTE_NOT_FOUND', 'no such route: /v1/openapi.json lists all routes');
 
-const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: AnswerOptions, observer: Observer): void => {
+interface Limits {
+  readonly keys: KeyCheck;
+  readonly quotas: StreamQuotas;
+}
+
+const serveRoute = (
+  app: Hono<Env>,
+  route: Route,
+  { keys, quotas }: Limits,
+  options: AnswerOptions,
+  observer: Observer,
+  addressOf: AddressOf,
+): void => {
   const answer = answering(route, options);
   app.on(route.method, honoPath(route.path), async (context) => {
     const request = context.req.raw;
     context.set('route', route.path);
     // An invalid id may contain anything, so it must not reach the log.
     context.set('session', SessionId.safeParse(context.req.param('session')).data);
-    const who = await keys.mustFind(request.headers);
+    const who = await keys.mustFind(request.headers, addressOf(context));
     context.set('who', who);
     keys.limitRate(who);
     return answer({
       request,
       params: context.req.param(),
       identity: who.identity,
-      mayGoOn: async () => (await keys.find(request.headers)) !== undefined,
+      key: who.key.id,
+      mayGoOn: () => keys.isValid(who, request.headers),
       cutOff: () => void context.env.outgoing.destroy(),
       onFailure: (error) => observer.failed(error, context.get('requestId')),
-      open: () => keys.open(who),
+      open: async () => {
+        const closes = [await quotas.open(who)];
+        try {
+          closes.push(keys.open(who));
+        } catch (error) {
+          for (const close of closes) close();
+          throw error;
+        }
+        return () => {
+          for (const close of closes) close();
+        };
+      },
       onStream: observer.streams,
     });
   });
@@ -119,8 +155,19 @@ const serveRoute = (app: Hono<Env>, route: Route, keys: KeyCheck, options: Answe
 /** The whole server as one function from requests to responses. */
 export const httpApp = (options: AppOptions): Hono<Env> => {
   const { runtime, observer, rules } = options;
-  const keys = keyCheck(runtime, options);
-  const answers = { ...options, bodies: new BodyRoom(options.bodies) };
+  const keys = keyCheck(runtime, options, observer.wrongKey);
+  const addressOf: AddressOf = ({ req, env: { incoming } }) =>
+    clientAddress(incoming.socket.remoteAddress, req.header('x-forwarded-for'), options.proxies);
+  const streams = streamQuotas(runtime);
+  const reads = new ReadBudget(options.reads);
+  const verifications = new Verifications(reads, options.stopping);
+  const answers = {
+    ...options,
+    bodies: new BodyRoom(options.bodies),
+    answers: new BodyRoom(options.bodies),
+    reads,
+    verifications,
+  };
   const app = new Hono<Env>();
   app.use(async (context, next) => {
     const began = performance.now();
@@ -130,7 +177,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     try {
       refuseMalformed(context, rules);
       if (request.method === 'OPTIONS') context.res = optionsAt(methodsAt(app, new URL(request.url).pathname));
-      else await next();
+      else await eventLoop.during({}, next);
     } catch (error) {
       context.res = failure(error, context, observer);
     }
@@ -139,7 +186,7 @@ export const httpApp = (options: AppOptions): Hono<Env> => {
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value);
     reportAnswered(context, observer, performance.now() - began);
   });
-  for (const route of routes) serveRoute(app, route, keys, answers, observer);
+  for (const route of routes) serveRoute(app, route, { keys, quotas: streams }, answers, observer, addressOf);
   app.onError((error, context) => failure(error, context, observer));
   app.notFound((context) => {
     const allow = methodsAt(app, new URL(context.req.url).pathname);

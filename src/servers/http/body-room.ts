@@ -1,7 +1,7 @@
 import { PerdureError } from '../../schema/error.ts';
 import { Holdings } from './holdings.ts';
 
-/** Limits on the total size of all request bodies in progress. */
+/** Limits on the total size of all request bodies in progress, and likewise of all large answers. */
 export interface BodyLimits {
   readonly workspaceBytes: number;
   readonly serverBytes: number;
@@ -13,7 +13,7 @@ const chunkBytes = 512;
 const shareBytes = 4 * 1024 * 1024;
 const retryAfterSeconds = 1;
 
-/** Counts the memory of each request body from its arrival until its request ends. */
+/** Counts the memory of each request body from its arrival until its request ends, or of each answer until it is sent. */
 export class BodyRoom {
   readonly #limits: BodyLimits;
   readonly #held = new Holdings();
@@ -38,13 +38,25 @@ export class BodyRoom {
     }
   }
 
+  /** Counts memory until the returned function is called. Fails if there is no room. */
+  hold(workspace: string, bytes: number): () => void {
+    this.#refuseBeyond(workspace, bytes);
+    this.#held.add(workspace, bytes);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#held.add(workspace, -bytes);
+    };
+  }
+
   #refuseBeyond(workspace: string, bytes: number): void {
     const { workspaceBytes, serverBytes } = this.#limits;
     const own = this.#held.by(workspace) + bytes;
     if (own > workspaceBytes) {
       throw new PerdureError(
         'RATE_LIMITED',
-        `the bodies of requests under way in this workspace exceed ${workspaceBytes} bytes: retry when some have ended, or send fewer at once`,
+        `the bodies under way in this workspace exceed ${workspaceBytes} bytes: retry when some have ended, or send or read fewer at once`,
         { details: { retryAfterSeconds, maxBytes: workspaceBytes } },
       );
     }

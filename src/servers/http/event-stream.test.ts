@@ -108,3 +108,14 @@ test('[HTTP8, HTTP23] frames have an id, an event and data; pieces have no id', 
   expect(text).toContain('id: 1\nevent: message\ndata: {"text":"two\\nlines"}\n\n');
   expect(text).toContain('\n\nevent: text\ndata: {"text":"as it is written"}\n\n');
 });
+
+test('[WAKE12] the frame of a shared event is encoded once for all streams', async () => {
+  let encoded = 0;
+  const data = { toJSON: () => ({ count: ++encoded }) };
+  const frames = async function* (): AsyncGenerator<Frame> {
+    yield { id: '1', event: 'message', data, isShared: true };
+  };
+  const texts = await Promise.all([start(frames), start(frames), start(frames)].map((response) => response.text()));
+  expect(encoded).toBe(1);
+  for (const text of texts) expect(text).toContain('data: {"count":1}');
+});

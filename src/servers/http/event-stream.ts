@@ -4,8 +4,22 @@ import type { EventSource, Frame } from './route.ts';
 /** Limits of the buffer for a client that reads more slowly than events are written. */
 const maxWaitingBytes = 256 * 1024;
 
-const textOf = ({ id, event, data }: Frame): string =>
-  `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${jsonText(data)}\n\n`;
+const encoder = new TextEncoder();
+
+const encode = ({ id, event, data }: Frame): Uint8Array =>
+  encoder.encode(`${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${jsonText(data)}\n\n`);
+
+/** Frames of shared events. Followers of a session share the object of an event, and so its encoding. */
+const encodings = new WeakMap<object, Uint8Array>();
+
+const bytesOf = (frame: Frame): Uint8Array => {
+  if (!frame.isShared) return encode(frame);
+  const known = encodings.get(frame.data as object);
+  if (known) return known;
+  const bytes = encode(frame);
+  encodings.set(frame.data as object, bytes);
+  return bytes;
+};
 
 export interface StreamOptions {
   readonly signal: AbortSignal;
@@ -17,17 +31,18 @@ export interface StreamOptions {
   readonly onEnd: () => void;
 }
 
+const openFrame = encoder.encode(': open\n\n');
+const beatFrame = encoder.encode(': beat\n\n');
+
 /** Buffer of one client. While it is full, the source is not read. */
 class Outbox {
-  readonly #encoder = new TextEncoder();
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #wake: (() => void) | undefined;
   #room: (() => void) | undefined;
   isDone = false;
 
-  async put(text: string): Promise<void> {
-    const chunk = this.#encoder.encode(text);
+  async put(chunk: Uint8Array): Promise<void> {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     this.ring();
@@ -39,7 +54,7 @@ class Outbox {
 
   /** Sends a heartbeat, which keeps an idle connection open. Does nothing while frames are waiting to be sent. */
   beat(): void {
-    if (this.#bytes === 0) void this.put(': beat\n\n');
+    if (this.#bytes === 0) void this.put(beatFrame);
   }
 
   ring(): void {
@@ -66,7 +81,7 @@ class Outbox {
     this.#bytes = 0;
     this.#room?.();
     this.#room = undefined;
-    return Buffer.concat(chunks);
+    return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
   }
 }
 
@@ -86,10 +101,10 @@ export const eventStream = (source: EventSource, options: StreamOptions): Respon
       for await (const frame of source(signal)) {
         if (performance.now() - checkedAt > recheckMs) await check();
         if (signal.aborted) return;
-        await outbox.put(textOf(frame));
+        await outbox.put(bytesOf(frame));
       }
     } catch (error) {
-      if (!signal.aborted) await outbox.put(textOf(options.onFailure(error)));
+      if (!signal.aborted) await outbox.put(bytesOf(options.onFailure(error)));
     }
   };
   const beat = setInterval(() => {
@@ -112,7 +127,7 @@ export const eventStream = (source: EventSource, options: StreamOptions): Respon
   const body = new ReadableStream<Uint8Array>(
     {
       start: () => {
-        void outbox.put(': open\n\n');
+        void outbox.put(openFrame);
         void pump().finally(end);
       },
       pull: async (controller) => {

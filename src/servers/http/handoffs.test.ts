@@ -37,7 +37,8 @@ test('[HAND1, HAND5, HAND11] the client has the same verbs and errors', async ()
   const session = await member!.sessions.get(id);
   await expect(session.handoff({ to: { member: 'nobody' } })).rejects.toMatchObject({ code: 'MEMBER_NOT_FOUND' });
   await session.handoff({ to: { role: 'approver' } });
-  await expect(session.handoff({ to: 'agent' })).rejects.toMatchObject({ code: 'SESSION_HELD' });
+  const mine = session.append({ role: 'user', content: 'Mine' });
+  await expect(mine).rejects.toMatchObject({ code: 'SESSION_HELD' });
   expect(await member!.approvals.handoffs()).toMatchObject([
     { session: id, role: 'approver', by: 'member:the-member' },
   ]);

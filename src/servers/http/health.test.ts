@@ -1,11 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { RuntimeProblem } from '../../core/runtime/identities.ts';
 import { serveHealth } from './health.ts';
 
 const condition = { holds: 2, concurrency: 4, agents: ['coder@1'], isEnding: false };
 
-const start = async (worker = condition, isReady = true) => {
+const start = async (worker = condition, problems: readonly RuntimeProblem[] = []) => {
   const server = await serveHealth(
-    { isReady: async () => isReady },
+    { problems: async () => problems },
     { host: '127.0.0.1', port: 0, worker: () => worker, metrics: async () => ({ type: 'text/plain', text: 'up 1\n' }) },
   );
   onTestFinished(() => server.stop());
@@ -26,9 +27,14 @@ test('[WORKER11] a worker reports that it is alive and ready, its metrics and wh
   expect(page.text).toContain('coder@1');
 });
 
-test('[WORKER11] a worker that drains, or whose store is unavailable, is alive but not ready', async () => {
-  for (const ask of [await start({ ...condition, isEnding: true }), await start(condition, false)]) {
-    expect(await ask('/readyz')).toEqual({ status: 503, text: '{"ok":false}' });
+test('[WORKER11, PROBE2] a worker that drains, or lacks its store or vault, is alive but not ready, and names the problem', async () => {
+  const locked: RuntimeProblem = { part: 'vault', problem: 'a vault cannot be opened' };
+  const draining = { part: 'worker', problem: 'the worker drains: it claims no more sessions' };
+  for (const [ask, problem] of [
+    [await start({ ...condition, isEnding: true }), draining],
+    [await start(condition, [locked]), locked],
+  ] as const) {
+    expect(await ask('/readyz')).toEqual({ status: 503, text: JSON.stringify({ ok: false, problems: [problem] }) });
     expect((await ask('/healthz')).status).toBe(200);
   }
 });

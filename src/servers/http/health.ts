@@ -14,11 +14,15 @@ export interface HealthOptions extends Readings {
 
 /** Health endpoints of a worker. They need no key, so they name no session and no workspace. */
 export const serveHealth = (
-  runtime: Pick<Runtime, 'isReady'>,
+  runtime: Pick<Runtime, 'problems'>,
   { host, port, worker, metrics }: HealthOptions,
 ): Promise<HttpServer> => {
   const app = new Hono();
-  app.get('/', async () => workerPage({ ...worker(), isReady: await runtime.isReady() }));
-  addHealth(app, { isReady: async () => !worker().isEnding && (await runtime.isReady()), metrics });
+  app.get('/', async () => workerPage({ ...worker(), problems: await runtime.problems() }));
+  const draining = { part: 'worker', problem: 'the worker drains: it claims no more sessions' } as const;
+  addHealth(app, {
+    obstacles: async () => [...(worker().isEnding ? [draining] : []), ...(await runtime.problems())],
+    metrics,
+  });
   return listenHttp(app.fetch, { host, port });
 };

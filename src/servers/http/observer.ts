@@ -3,6 +3,8 @@ export interface Observer {
   answered(request: Answered): void;
   failed(error: unknown, request: string): void;
   streams(change: 1 | -1): void;
+  /** Called for each request with a wrong key, and whether its address has sent too many of them. */
+  wrongKey(outcome: 'rejected' | 'limited'): void;
 }
 
 export interface Answered {

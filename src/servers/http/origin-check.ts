@@ -5,6 +5,8 @@ export interface OriginRules {
   readonly hosts: readonly string[];
   /** Other origins whose pages may send requests from a browser; none by default. */
   readonly origins: readonly string[];
+  /** Paths that answer to any host name. */
+  readonly anyHost?: readonly string[];
 }
 
 const loopback: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
@@ -16,7 +18,8 @@ const nameOf = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCa
 /** Protects against DNS rebinding and against pages of other sites. */
 export const refuseForeign = (request: Request, rules: OriginRules): void => {
   const host = request.headers.get('host') ?? '';
-  if (!rules.hosts.includes(nameOf(host))) {
+  const isProbe = rules.anyHost?.includes(new URL(request.url).pathname) && ['GET', 'HEAD'].includes(request.method);
+  if (!isProbe && !rules.hosts.includes(nameOf(host))) {
     throw new PerdureError(
       'FORBIDDEN',
       'this server does not answer to that host name: start it with --allow-host NAME to allow it',

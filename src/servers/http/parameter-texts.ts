@@ -2,6 +2,7 @@
 export const parameterTexts: Readonly<Record<string, string>> = {
   actor: 'Only those of this actor, such as `member:ann` or `agent:coder`.',
   after: 'Resumes after the item with this id; `Last-Event-ID` takes precedence.',
+  branch: 'A branch to compare, as a place such as `turn:5#1` or `ses_…@turn:3`; repeated for each branch.',
   callId: 'Only this call.',
   by: '`id` sorts by id, and so includes a session whose time of change is damaged; otherwise the newest change comes first.',
   cursor: 'Continues after the page that returned this cursor.',
@@ -25,6 +26,7 @@ export const parameterTexts: Readonly<Record<string, string>> = {
   status: 'Only with one of these statuses; may be repeated.',
   toTurn: 'Only up to this turn.',
   tool: 'Only those of this tool.',
+  turn: 'Only those of this turn.',
   wait: '`true`: answers once the run has ended or waits for a person.',
   why: 'Reason, kept with the change.',
 };

@@ -9,11 +9,13 @@ export const statusOf: Record<ErrorCode, number> = {
   APPROVAL_FORBIDDEN: 403,
   SESSION_HELD: 403,
   WRITER_FORBIDDEN: 403,
+  QUOTA_EXCLUDED: 403,
   SESSION_NOT_FOUND: 404,
   POINT_NOT_FOUND: 404,
   BLOB_NOT_FOUND: 404,
   FILE_NOT_FOUND: 404,
   RUN_NOT_FOUND: 404,
+  VERIFICATION_NOT_FOUND: 404,
   APPROVAL_NOT_FOUND: 404,
   MEMBER_NOT_FOUND: 404,
   KEY_NOT_FOUND: 404,
@@ -28,6 +30,7 @@ export const statusOf: Record<ErrorCode, number> = {
   ADOPT_CONFLICT: 409,
   EFFECTS_HAPPENED: 409,
   CALL_REPEATED: 409,
+  CALL_TAINTED: 409,
   SESSION_BUSY: 409,
   APPROVAL_SETTLED: 409,
   CONFLICT: 409,
@@ -37,6 +40,7 @@ export const statusOf: Record<ErrorCode, number> = {
   SESSION_DAMAGED: 409,
   KEY_IN_USE: 409,
   VAULT_LOCKED: 409,
+  ROOT_REFUSED: 403,
   PRECONDITION_FAILED: 412,
   PAYLOAD_TOO_LARGE: 413,
   KEY_REUSED: 422,
@@ -46,12 +50,14 @@ export const statusOf: Record<ErrorCode, number> = {
   TOOL_INVALID: 422,
   BUNDLE_INVALID: 422,
   RATE_LIMITED: 429,
+  QUOTA_EXCEEDED: 429,
   SERVER_FAILED: 502,
   SERVER_UNAVAILABLE: 502,
   EVENT_DAMAGED: 500,
   EVENT_UNSUPPORTED: 500,
   STORE_CORRUPT: 500,
   STORE_NEWER: 500,
+  STORE_WENT_BACK: 500,
   AGENT_VERSION_UNAVAILABLE: 503,
   HOSTED_MODEL_UNAVAILABLE: 503,
   STORE_BUSY: 503,
@@ -66,9 +72,19 @@ export const unauthenticated = new PerdureError(
   'the request has no valid API key: send one as authorization: Bearer pdk_…, or put it into PERDURE_KEY for the command line; on the store itself, without --server, `perdure keys ls` lists keys and `perdure keys create` makes one',
 );
 
+/** A slot for a run or a stream may be free soon. */
+const soonSeconds = 5;
+
+/** When a quota may have room again by itself. Others stay used until something is removed. */
+const retryAfterQuota = ({ code, details: { quota, resetsAt } }: PerdureError): number | undefined => {
+  if (code !== 'QUOTA_EXCEEDED') return undefined;
+  if (typeof resetsAt === 'number') return Math.max(1, Math.ceil((resetsAt - Date.now()) / 1000));
+  return quota === 'runs' || quota === 'streams' ? soonSeconds : undefined;
+};
+
 /** Copies parts of an error to headers, for clients that do not read the body. */
 const headersOf = (error: PerdureError): Record<string, string> => {
-  const { retryAfterSeconds, allow } = error.details;
+  const { retryAfterSeconds = retryAfterQuota(error), allow } = error.details;
   return {
     ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
     ...(allow !== undefined && { allow: String(allow) }),

@@ -26,14 +26,29 @@ export class RateLimit {
 
   /** Returns the seconds to wait, or undefined when the request may proceed. */
   take(name: string): number | undefined {
+    const bucket = this.#refilled(name);
+    this.#buckets.set(name, bucket);
+    if (bucket.tokens < 1) return this.#secondsOf(bucket);
+    bucket.tokens--;
+    return undefined;
+  }
+
+  /** Like `take`, but takes nothing. */
+  wouldWait(name: string): number | undefined {
+    const bucket = this.#refilled(name);
+    return bucket.tokens < 1 ? this.#secondsOf(bucket) : undefined;
+  }
+
+  #refilled(name: string): Bucket {
     const { perSecond, burst } = this.#rate;
     const now = this.#now();
     const bucket = this.#buckets.get(name) ?? { tokens: burst, at: now };
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
     bucket.at = now;
-    this.#buckets.set(name, bucket);
-    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / perSecond);
-    bucket.tokens--;
-    return undefined;
+    return bucket;
+  }
+
+  #secondsOf({ tokens }: Bucket): number {
+    return Math.ceil((1 - tokens) / this.#rate.perSecond);
   }
 }

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import type { Verb } from '../../core/runtime/permissions.ts';
 import type { ScopedRuntime } from '../../core/runtime/scoped-runtime.ts';
+import { jsonBytes } from './json-text.ts';
+import type { OwnVerifications } from './verifications.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -36,10 +38,14 @@ export interface RouteCall<Params, Query, Body> {
   readonly content: AsyncIterable<Uint8Array>;
   /** For an answer sent in chunks: cuts the connection on an error, or when the key is no longer valid. */
   readonly lasting: (chunks: AsyncIterable<Uint8Array>) => Promise<AsyncIterable<Uint8Array>>;
+  /** For an answer in memory: the body of its response, which counts against the memory of answers until it is sent. */
+  readonly held: (content: Uint8Array) => ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer>;
   /** Runs work of unlimited duration. It is counted against the limit of waits and streams that a key may have. */
   readonly waiting: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Verifications of large sessions, which run on after their request. */
+  readonly verifications: OwnVerifications;
   /** Answers with server-sent events. */
-  readonly events: (source: EventSource) => Response;
+  readonly events: (source: EventSource) => Promise<Response>;
 }
 
 /** Source of an event stream: yields frames in order, and is read only as fast as the client reads. */
@@ -49,6 +55,8 @@ export interface Frame {
   readonly id?: string | undefined;
   readonly event: string;
   readonly data: unknown;
+  /** Whether other streams send the same object in the same frame, so that it is encoded once for all of them. */
+  readonly isShared?: true;
 }
 
 export interface RouteDefinition<P extends Shape, Q extends Shape, B extends z.ZodType, A extends z.ZodType> {
@@ -102,5 +110,5 @@ export const defineRoute = <
 ): Route => route as unknown as Route;
 
 /** An answer with its own headers or status. */
-export const answered = (value: unknown, headers: Record<string, string>, status = 200): Response =>
-  new Response(JSON.stringify(value), { status, headers: { 'content-type': 'application/json', ...headers } });
+export const answered = async (value: unknown, headers: Record<string, string>, status = 200): Promise<Response> =>
+  new Response(await jsonBytes(value), { status, headers: { 'content-type': 'application/json', ...headers } });

@@ -6,7 +6,7 @@ const post = (body: unknown = {}) => ({ method: 'POST', body });
 
 test('[HTTP7] a member of another workspace who knows every id can neither read nor change anything', async () => {
   const receiver = await startReceiver();
-  const { json, ask, foreignKeys } = await startTestServer({}, { webhooks: { allowPrivate: true } });
+  const { json, ask, foreignKeys } = await startTestServer({}, { outbound: { allowPrivate: true } });
   const { id } = await json('/v1/sessions', post({ agent: { name: 'tester' }, title: 'Ours' }));
   const session = `/v1/sessions/${id}`;
   const { run } = await json(`${session}/runs`, post({ input: 'Go' }));

@@ -1,4 +1,4 @@
 export { type LogOptions, logRequests, newLogger } from './logger.ts';
-export { type Metrics, newMetrics } from './metrics.ts';
+export { type Metrics, type MetricsOptions, newMetrics, untrustedCommits } from './metrics.ts';
 export { openTelemetrySpans, startTracing, type Tracing } from './open-telemetry.ts';
 export { type Observing, startObserving } from './start-observing.ts';

@@ -33,6 +33,33 @@ test('[OBS2] events and ended runs are counted as they are written, and the serv
   await runtime.close();
 });
 
+test('[OBS8] untrusted commits to watched paths are counted by pattern and provenance, also those of workers', async () => {
+  const usual = newMetrics();
+  const own = newMetrics({ watchedPaths: ['/own/**', '/scratch/*'] });
+  const runtime = await openRuntime({
+    store: openMemoryStore(),
+    onAppended: (events) => [usual, own].forEach((metrics) => void metrics.onAppended(events)),
+  });
+  const session = await runtime.sessions.open();
+  const set = (part: 'facts' | 'scratch', provenance: 'human' | 'imported' | 'unverified') =>
+    session.commit((draft) => void Object.assign(draft[part], { [`x${provenance}`]: 'a secret word' }), { provenance });
+  await set('facts', 'unverified');
+  await set('facts', 'human');
+  await set('facts', 'imported');
+  await set('scratch', 'unverified');
+  const [{ text }, { text: other }] = [await usual.read(), await own.read()];
+  expect(text).toContain('perdure_untrusted_commits_total{pattern="/facts/**",provenance="unverified"} 1');
+  expect(text).toContain('perdure_untrusted_commits_total{pattern="/facts/**",provenance="imported"} 1');
+  expect(text).not.toMatch(/untrusted_commits_total\{pattern="\/(decisions|scratch)/);
+  expect(other.match(/^perdure_untrusted_commits_total\{.*/gm)).toEqual([
+    'perdure_untrusted_commits_total{pattern="/scratch/*",provenance="unverified"} 1',
+  ]);
+  expect(text + other).not.toContain('secret word');
+  usual.onTally({ events: {}, runs: {}, untrusted: [{ pattern: '/facts/**', provenance: 'unverified' }] });
+  expect((await usual.read()).text).toContain('pattern="/facts/**",provenance="unverified"} 2');
+  await runtime.close();
+});
+
 test('[OBS2] an onAppended callback that throws does not keep events out of the log', async () => {
   const warnings: unknown[] = [];
   const problem = new Error('cannot count');

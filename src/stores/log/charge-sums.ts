@@ -9,6 +9,7 @@ import type {
 import { isNewestFirst } from '../../core/ports/charges.ts';
 import type { WorkspaceId } from '../../schema/ids.ts';
 import type { QueryText } from './query-text.ts';
+import { seenCondition } from './seen-condition.ts';
 
 type Kind = 'own' | 'children';
 const isOfKind: Readonly<Record<Kind, string>> = { own: 'child is null', children: 'child is not null' };
@@ -58,7 +59,11 @@ export const groupSumOf = (row: GroupRow): ChargeGroupSum => ({ key: String(row.
 /** SQL of the key of each group. Days and months are those of UTC. */
 export type KeyTexts = Readonly<Record<ChargeGroup, string>>;
 
-const conditions = (query: QueryText, workspace: WorkspaceId, asked: ChargeQuery): string =>
+/** The table of viewers in the schema of `table`, which may have an alias. */
+const valuesBeside = (table: string): string => table.replace(/charges.*/, 'session_values');
+const nameOf = (table: string): string => /\w+$/.exec(table)![0];
+
+const conditions = (query: QueryText, table: string, workspace: WorkspaceId, asked: ChargeQuery): string =>
   [
     `workspace = ${query.place(workspace)}`,
     query.and(asked.session, (place) => `session = ${place}`),
@@ -67,6 +72,7 @@ const conditions = (query: QueryText, workspace: WorkspaceId, asked: ChargeQuery
     query.and(asked.member, (place) => `member = ${place}`),
     query.and(asked.since, (place) => `at >= ${place}`),
     query.and(asked.until, (place) => `at <= ${place}`),
+    seenCondition(query, { values: valuesBeside(table), session: `${nameOf(table)}.session` }, workspace, asked.viewer),
   ].join('');
 
 /** Sums all charges that match. `more` restricts further. */
@@ -76,7 +82,7 @@ export const sumText = (
   workspace: WorkspaceId,
   asked: ChargeQuery,
   more = '',
-): string => `select ${sumColumns} from ${table} where ${conditions(query, workspace, asked)}${more}`;
+): string => `select ${sumColumns} from ${table} where ${conditions(query, table, workspace, asked)}${more}`;
 
 /** Only runs and sessions have subagents. In other groups the usage of a subagent is its own. */
 const hasChildren = (by: ChargeGroup): boolean => by === 'run' || by === 'session';
@@ -92,7 +98,7 @@ export const groupText = (
   const { by, after, limit } = asked;
   const [order, beyond] = isNewestFirst[by] ? ['desc', '<'] : ['asc', '>'];
   const where = [
-    conditions(query, workspace, asked),
+    conditions(query, table, workspace, asked),
     hasChildren(by) ? '' : ' and child is null',
     query.and(after, (place) => `${keys[by]} ${beyond} ${place}`),
   ].join('');

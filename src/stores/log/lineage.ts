@@ -1,3 +1,4 @@
+import type { ReadRange } from '../../core/ports/store.ts';
 import { ownAncestor, sessionDamaged } from '../../core/session/events/session-damaged.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { isCount } from '../is-count.ts';
@@ -64,6 +65,15 @@ export const spansOf = (
   ranges: readonly (readonly [number, number])[],
 ): readonly Segment[] =>
   ranges.flatMap(([from, to]) => clipSegments(segments, from - 1, to)).sort((a, b) => b.from - a.from);
+
+/** The parts of the segments that a read covers, newest events first. */
+export const segmentsToRead = (
+  segments: readonly Segment[],
+  { after = 0, upTo = Number.MAX_SAFE_INTEGER, within }: ReadRange,
+): readonly Segment[] => {
+  const clipped = clipSegments(segments, after, upTo);
+  return within ? spansOf(clipped, within) : clipped;
+};
 
 /** The parts of the spans that are older than `before`, for the next page. Pages go from newest to oldest. */
 export const olderThan = (

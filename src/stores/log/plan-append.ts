@@ -1,5 +1,16 @@
-import type { AppendOutcome, AppendRequest, Head, NewEvent, StoredEvent, StoredKey } from '../../core/ports/store.ts';
-import { eventHash, genesisHash } from '../../core/session/events/chain.ts';
+import type { Account } from '../../core/ports/ledger.ts';
+import type {
+  AppendOutcome,
+  AppendRequest,
+  Head,
+  HeldBy,
+  NewEvent,
+  StoredEvent,
+  StoredKey,
+  Writer,
+} from '../../core/ports/store.ts';
+import { accountAfter } from '../../core/session/account.ts';
+import { claimOf, eventHash, genesisHash } from '../../core/session/events/chain.ts';
 import { opensTurn, summarize } from '../../core/session/summary.ts';
 import { PerdureError } from '../../schema/error.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -25,16 +36,24 @@ const refuseForeignTypes = (request: AppendRequest): void => {
   );
 };
 
+const isFenced = (head: Head, writer: Writer): boolean =>
+  writer.kind === 'run' &&
+  (writer.epoch !== head.epoch || writer.claim !== head.claim || head.seq < (writer.writtenTo ?? 0));
+
 const isOn = (head: Head, { onHead, onHash }: AppendRequest): boolean => {
   if (onHead !== undefined && onHead !== head.seq) return false;
   return onHash === undefined || onHash === Buffer.from(head.hash).toString('hex');
 };
+
+const isHeldBy = ({ summary: { holder, handoff } }: Head, { holder: wanted, member, role }: HeldBy): boolean =>
+  holder === wanted && (holder === 'agent' || (handoff?.member === member && handoff?.role === role));
 
 interface Start {
   readonly seq: number;
   readonly hash: Uint8Array;
   readonly at: number;
   readonly summary?: SessionSummary | undefined;
+  readonly account?: Account | undefined;
 }
 
 /** The event before a new session's first own event; undefined when its fork point does not exist. */
@@ -46,6 +65,7 @@ const newStart = ({ creates }: AppendRequest, { parent }: AppendBase): Start | u
 interface Chained {
   readonly events: readonly StoredEvent[];
   readonly summary: SessionSummary;
+  readonly account: Account | undefined;
 }
 
 const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
@@ -58,7 +78,7 @@ const turnOf = ({ turn }: NewEvent, current: number, last: number): number => {
  * highest number so far plus one. This also holds after a fork or an event with an explicit turn.
  */
 const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[] | undefined): Chained => {
-  let { seq, hash, summary } = start;
+  let { seq, hash, summary, account } = start;
   const at = Math.max(request.at, start.at);
   const events = request.events.map((event, place): StoredEvent => {
     const { turn = 0, lastTurn = 0 } = summary ?? {};
@@ -76,10 +96,11 @@ const chainEvents = (request: AppendRequest, start: Start, seals: readonly Seal[
     hash = new Uint8Array(eventHash(hash, header, digest));
     const body = { kind: 'bytes', salt, bytes: event.payload } as const;
     const stored: StoredEvent = { ...header, opensTurn: opensTurn(summary, header), body, hash };
+    account = accountAfter(account, summary, stored);
     summary = summarize(summary, stored);
     return stored;
   });
-  return { events, summary: summary! };
+  return { events, summary: summary!, account };
 };
 
 /**
@@ -96,9 +117,7 @@ export const planAppend = (base: AppendBase, request: AppendRequest, seals?: rea
   }
   if (request.creates && head) return { outcome: 'exists' };
   if (!request.creates && !head) return { outcome: 'missing' };
-  if (head && request.writer.kind === 'run' && request.writer.epoch !== head.epoch) {
-    return { outcome: 'fenced', epoch: head.epoch };
-  }
+  if (head && isFenced(head, request.writer)) return { outcome: 'fenced', epoch: head.epoch };
   if (head?.summary.damaged && !request.whileDamaged) return { outcome: 'damaged', seq: head.summary.damaged.seq };
   if (head && !isOn(head, request)) {
     return { outcome: 'conflict', head: head.seq };
@@ -106,6 +125,7 @@ export const planAppend = (base: AppendBase, request: AppendRequest, seals?: rea
   if (head && request.whileStatus && !request.whileStatus.includes(head.summary.status)) {
     return { outcome: 'status', status: head.summary.status };
   }
+  if (head && request.whileHeldBy && !isHeldBy(head, request.whileHeldBy)) return { outcome: 'held' };
   const start = head ?? newStart(request, base);
   if (!start) return { outcome: 'missing' };
   const chained = chainEvents(request, start, seals);
@@ -113,7 +133,11 @@ export const planAppend = (base: AppendBase, request: AppendRequest, seals?: rea
   return { outcome: 'appended', events, previous: start.hash, head: headAfter(base, request, chained) };
 };
 
-const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, { events, summary }: Chained): Head => {
+const headAfter = (
+  { head, parent }: AppendBase,
+  request: AppendRequest,
+  { events, summary, account }: Chained,
+): Head => {
   const last = events.at(-1)!;
   const point = request.creates?.parent;
   return {
@@ -125,7 +149,9 @@ const headAfter = ({ head, parent }: AppendBase, request: AppendRequest, { event
     hash: last.hash,
     at: last.at,
     epoch: (head?.epoch ?? 0) + (request.raisesEpoch ? 1 : 0),
+    claim: request.raisesEpoch ? claimOf(Buffer.from(events[0]!.hash).toString('hex')) : (head?.claim ?? ''),
     summary,
+    account,
     isListed: true,
   };
 };

@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto';
+import type { Account } from '../../core/ports/ledger.ts';
+import { importedBy, withOwnership } from '../../core/ports/ownership.ts';
 import type { Head, SessionCopy, StoredEvent, StoredKey } from '../../core/ports/store.ts';
+import { accountAfter, atRest } from '../../core/session/account.ts';
 import { genesisHash, linkProblem } from '../../core/session/events/chain.ts';
 import { copiedEventProblem } from '../../core/session/events/copied-event-problem.ts';
 import { summarize } from '../../core/session/summary.ts';
 import { isPerdureError, PerdureError } from '../../schema/error.ts';
-import type { WorkspaceId } from '../../schema/ids.ts';
-import type { SessionSummary } from '../../schema/summary.ts';
+import type { MemberId, WorkspaceId } from '../../schema/ids.ts';
 
 /** The stored facts about a copied session, read in the import's own transaction. */
 export interface ImportBase {
@@ -67,16 +70,24 @@ const followProblem = (
   (event.at < (previous.at ?? 0) ? 'its time is before that of the previous event' : undefined);
 
 /**
- * The summary after the import. The store folds it from the events, because bundles contain no summaries. The
+ * The summary and the account after the import. The store folds it from the events, because bundles contain no summaries. The
  * `opensTurn` marks, which no hash covers, must agree with it.
  */
-const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: Head | undefined): SessionSummary => {
+const stateAfter = (
+  copy: SessionCopy,
+  added: readonly StoredEvent[],
+  head: Head | undefined,
+): Pick<Head, 'summary' | 'account'> => {
   let summary = head?.summary;
+  let account: Account | undefined = head?.account;
   for (const event of added) {
     const problem = copiedEventProblem(summary, event);
     if (problem) throw broken(copy, problem, event.seq);
     try {
-      summary = summarize(summary, event);
+      // As later reads see it: its members are not those of this store.
+      const received = { ...event, imported: true } as const;
+      account = accountAfter(account, summary, received);
+      summary = summarize(summary, received);
     } catch (error) {
       if (isPerdureError(error, 'EVENT_DAMAGED')) throw broken(copy, error.message, event.seq);
       throw error;
@@ -85,7 +96,18 @@ const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: He
   if (summary?.parent !== copy.parent?.session || summary?.forkedAt !== copy.parent?.seq) {
     throw broken(copy, 'its first event names a different parent');
   }
-  return summary!;
+  return { summary: summary!, account: account && atRest(account) };
+};
+
+/** Events of another store must not decide who sees a session of this one. */
+const ownedHere = <State extends Pick<Head, 'summary'>>(
+  state: State,
+  { head, parent }: ImportBase,
+  owner: MemberId | undefined,
+): State => {
+  if (!owner) return state;
+  const ownership = head?.summary ?? parent?.head.summary ?? importedBy(owner);
+  return { ...state, summary: withOwnership(state.summary, ownership) };
 };
 
 /**
@@ -93,7 +115,12 @@ const summaryAfter = (copy: SessionCopy, added: readonly StoredEvent[], head: He
  * all events before it. The import adds only later events. A session that grows by an import gets a new epoch, which
  * fences its local run writers.
  */
-export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: SessionCopy): ImportPlan => {
+export const planImport = (
+  workspace: WorkspaceId,
+  base: ImportBase,
+  copy: SessionCopy,
+  owner?: MemberId,
+): ImportPlan => {
   const { head } = base;
   const start = head ?? rootOf(base, copy);
   if (head && (head.parent?.session !== copy.parent?.session || head.parent?.seq !== copy.parent?.seq)) {
@@ -126,7 +153,8 @@ export const planImport = (workspace: WorkspaceId, base: ImportBase, copy: Sessi
       hash: last.hash,
       at: last.at,
       epoch: head ? head.epoch + 1 : 0,
-      summary: summaryAfter(copy, added, head),
+      claim: head ? randomBytes(16).toString('hex') : '',
+      ...ownedHere(stateAfter(copy, added, head), base, owner),
       isListed: true,
     },
   };

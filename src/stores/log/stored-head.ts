@@ -2,7 +2,8 @@ import type { FamilyMember, Head } from '../../core/ports/store.ts';
 import { sessionDamaged } from '../../core/session/events/session-damaged.ts';
 import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
 import { isCount } from '../is-count.ts';
-import { listedSummary, parseSummary, summaryAdvice } from './stored-summary.ts';
+import { covers, type PlacedHead, parseListing } from './listing-key.ts';
+import { listedSummary, parseState, summaryAdvice } from './stored-summary.ts';
 
 /** The columns of a session's head. */
 export interface HeadRow {
@@ -14,9 +15,12 @@ export interface HeadRow {
   readonly hash: Uint8Array;
   readonly at: number;
   readonly epoch: number;
+  readonly claim: string;
   readonly summary: string;
   readonly status: string;
   readonly updated_at: number;
+  /** The place in the index of listings, as `level:span`. */
+  readonly listed: string | null;
 }
 
 const isSeq = (value: unknown): boolean => isCount(value) && value > 0;
@@ -30,11 +34,15 @@ const wrongNumber = ({ seq, at, epoch, parent, forked_at }: HeadRow): string | u
 
 const numberAdvice = `${summaryAdvice}; if that fails, restore it from an export or a backup`;
 
-export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
-  const summary = parseSummary(row.summary);
-  if (!summary) throw sessionDamaged(row.id, `the summary of ${row.id} cannot be read`, summaryAdvice);
+export const headOf = (workspace: WorkspaceId, row: HeadRow): PlacedHead => {
+  const state = parseState(row.summary);
+  if (!state) throw sessionDamaged(row.id, `the summary of ${row.id} cannot be read`, summaryAdvice);
+  const { summary, account } = state;
   const wrong = wrongNumber(row);
   if (wrong) throw sessionDamaged(row.id, `the row of ${row.id} is corrupt (${wrong})`, numberAdvice);
+  const listing = parseListing(row.listed);
+  const isListed =
+    row.status === summary.status && row.updated_at === summary.updatedAt && covers(listing, summary.updatedAt);
   return {
     workspace,
     session: row.id,
@@ -44,12 +52,15 @@ export const headOf = (workspace: WorkspaceId, row: HeadRow): Head => {
     hash: row.hash,
     at: row.at,
     epoch: row.epoch,
+    claim: row.claim,
     summary,
-    isListed: row.status === summary.status && row.updated_at === summary.updatedAt,
+    account,
+    isListed,
+    ...(isListed && { listing }),
   };
 };
 
-type MemberRow = Omit<HeadRow, 'root' | 'hash' | 'epoch'>;
+type MemberRow = Omit<HeadRow, 'root' | 'hash' | 'epoch' | 'claim' | 'listed'>;
 
 const parentOf = ({ parent, forked_at }: MemberRow): Head['parent'] =>
   parent === null ? undefined : { session: parent, seq: forked_at ?? 0 };

@@ -1,3 +1,5 @@
+import type { Account } from '../../core/ports/ledger.ts';
+import type { Head } from '../../core/ports/store.ts';
 import type { SessionId } from '../../schema/ids.ts';
 import { holders, type Status, statuses } from '../../schema/statuses.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -20,15 +22,24 @@ export const isSummary = (value: Partial<SessionSummary> | null): value is Sessi
   ) &&
   [value.title, value.parent, value.firstWords].every(isTextIfAny);
 
-/** Parses a stored summary. Returns undefined if the text is not a summary. */
-export const parseSummary = (stored: unknown): SessionSummary | undefined => {
+/** The text in which a store keeps a summary, with the account of the session. */
+export const summaryText = ({ summary, account }: Pick<Head, 'summary' | 'account'>): string =>
+  JSON.stringify(account ? { ...summary, account } : summary);
+
+/** Parses a stored summary and account. Returns undefined if the text is not a summary. */
+export const parseState = (stored: unknown): Pick<Head, 'summary' | 'account'> | undefined => {
   try {
-    const parsed = JSON.parse(String(stored));
-    return isSummary(parsed) ? parsed : undefined;
+    const { account, ...summary } = JSON.parse(String(stored)) as SessionSummary & { account?: Account };
+    return isSummary(summary)
+      ? { summary, account: Number.isSafeInteger(account?.bytes) ? account : undefined }
+      : undefined;
   } catch {
     return undefined;
   }
 };
+
+/** Parses a stored summary. Returns undefined if the text is not a summary. */
+export const parseSummary = (stored: unknown): SessionSummary | undefined => parseState(stored)?.summary;
 
 interface SummaryRow {
   readonly id: SessionId;
@@ -39,7 +50,8 @@ interface SummaryRow {
   readonly summary: unknown;
 }
 
-const safe = (value: number): number => Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+export const safe = (value: number): number =>
+  Math.min(Math.max(value, Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 
 /**
  * The summary for a listing. If the stored summary is unreadable, it shows the facts that the row has. Id and time

@@ -64,6 +64,19 @@ const refuseNoSync = (fsync: string): void => {
   );
 };
 
+/** The oldest release of PostgreSQL that the store is tested with. */
+const oldestServer = 15;
+
+/** `version` is the number of the server's release, such as 150018. */
+export const refuseOldServers = (version: number, name: string): void => {
+  if (version >= oldestServer * 10_000) return;
+  throw new PerdureError(
+    'STORE_UNAVAILABLE',
+    `the server is PostgreSQL ${name}, and perdure needs ${oldestServer} or newer: upgrade the server`,
+    { details: { server: name, needs: String(oldestServer) } },
+  );
+};
+
 const refuseOtherEncodings = (encoding: string): void => {
   if (encoding === 'UTF8') return;
   throw new PerdureError(
@@ -111,25 +124,27 @@ export const openPostgresStore = async (options: PostgresStoreOptions): Promise<
   const { onWarning = (problem) => process.emitWarning(problem) } = options;
   checkPoolSize('poolSize', poolSize, poolSize);
   if (options.listenUrl !== undefined) refuseNoAddress(options.listenUrl);
-  const database = new Database({ url, poolSize, statementTimeoutMs });
+  const release = options.release ?? currentRelease();
+  const database = new Database({ url, poolSize, statementTimeoutMs, release });
   try {
     const { writeLog, noteKey, pooled, unbound } = await database.use(async (client) => {
       const { rows } = await client.query(
         `select current_setting('fsync') as fsync, current_setting('server_encoding') as encoding, pg_backend_pid() as process,
+          current_setting('server_version_num')::integer as version, current_setting('server_version') as server,
           to_regclass('perdure.meta') is not null as begun`,
       );
+      refuseOldServers(rows[0].version, rows[0].server);
       refuseNoSync(rows[0].fsync);
       refuseOtherEncodings(rows[0].encoding);
       const pooled = isPooled(client, rows[0].process);
       if (pooled && (await losesStatements(client))) database.sendStatementsWhole(client);
-      const release = options.release ?? currentRelease();
       await migrate(client, {
         release,
         waitMs: statementTimeoutMs,
         isBegun: rows[0].begun,
         rebuild: rebuildWorkspaces,
       });
-      const reading = [openWriteLog(client, statementTimeoutMs), readNoteKey(client), findUnbound(client)] as const;
+      const reading = [openWriteLog(client, database), readNoteKey(client), findUnbound(client)] as const;
       const [writeLog, noteKey, unbound] = await Promise.all(reading);
       return { pooled, unbound, writeLog, noteKey };
     });

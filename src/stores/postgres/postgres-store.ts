@@ -1,9 +1,11 @@
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from '../../core/ports/charges.ts';
+import type { LedgerRow } from '../../core/ports/ledger.ts';
 import type { Notes } from '../../core/ports/notes.ts';
 import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
+import type { SessionValue } from '../../core/ports/session-value.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -15,6 +17,7 @@ import type {
   FoldSnapshot,
   Head,
   Imported,
+  ListedSessions,
   ListQuery,
   ReadRange,
   RepeatQuery,
@@ -23,12 +26,13 @@ import type {
   Store,
   StoredEvent,
   StoredKey,
+  WakeForSession,
 } from '../../core/ports/store.ts';
-import { PerdureError } from '../../schema/error.ts';
-import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { isPerdureError, PerdureError } from '../../schema/error.ts';
+import type { MemberId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
-import type { SessionSummary } from '../../schema/summary.ts';
 import { longestTimerMs } from '../../schema/timer-limit.ts';
+import type { PlacedHead } from '../log/listing-key.ts';
 import { AppendQueue } from './log/append-queue.ts';
 import { BlobReads } from './log/blob-reads.ts';
 import { findLooseBlobs, putBlobs, removeBlobs, touchBlobs } from './log/blobs.ts';
@@ -38,11 +42,15 @@ import { findCalls, findRepeated } from './log/find-calls.ts';
 import { findCommits } from './log/find-commits.ts';
 import { importCopies } from './log/import-copies.ts';
 import { listKeys } from './log/keys.ts';
+import { readLedger } from './log/ledger-rows.ts';
 import { Lineages } from './log/lineages.ts';
+import { listSessions } from './log/list-sessions.ts';
+import { admittedBy } from './log/migrations.ts';
 import { readEvents } from './log/read-events.ts';
 import { rebuildProjections } from './log/rebuild-projections.ts';
 import { findRecord, listRecords, writeRecords } from './log/record-rows.ts';
-import { findFamily, findHead, findTurnStarts, listSessions } from './log/sessions.ts';
+import { findValues } from './log/session-values.ts';
+import { findFamily, findHead, findTurnStarts } from './log/sessions.ts';
 import { findSnapshot, putSnapshot } from './log/snapshots.ts';
 import { groupCharges, sumCharges } from './log/sum-charges.ts';
 import type { WriteLog } from './log/write-log.ts';
@@ -58,7 +66,7 @@ import {
   touchWorker,
 } from './queue/work-rows.ts';
 import type { Database } from './server/database.ts';
-import { storeError } from './server/store-error.ts';
+import { isOfSchema, storeError } from './server/store-error.ts';
 
 /** A store that gets no call for this long is idle, and prepares statements. */
 const idleMs = 50;
@@ -73,7 +81,9 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   readonly #lineages: Lineages;
   readonly #blobReads: BlobReads;
   readonly #claims: ClaimWork;
-  readonly #knownHeads = new BoundedMap<string, Head>(10_000);
+  readonly #knownHeads = new BoundedMap<string, PlacedHead>(10_000);
+  /** Workspaces that had quotas when they were last read. */
+  readonly #limited = new Set<WorkspaceId>();
   readonly #queues = new Map<WorkspaceId, AppendQueue>();
   readonly #running = new Set<Promise<unknown>>();
   readonly #meeting: NodeJS.Timeout;
@@ -97,8 +107,12 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#run(() => findHead(this.#database, this.#lineages, key));
   }
 
-  list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]> {
+  list(workspace: WorkspaceId, query: ListQuery): Promise<ListedSessions> {
     return this.#run(() => listSessions(this.#database, workspace, query));
+  }
+
+  values(key: SessionKey): Promise<readonly SessionValue[]> {
+    return this.#run(() => findValues(this.#database, key));
   }
 
   read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]> {
@@ -117,7 +131,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
   }
 
   putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void> {
-    return this.#run(() => putBlobs(this.#database, workspace, blobs));
+    return this.#run(() => putBlobs(this.#database, this.#limited, workspace, blobs));
   }
 
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {
@@ -155,9 +169,9 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#run(() => listKeys(this.#database, key, only));
   }
 
-  importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
+  importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>, owner?: MemberId): Promise<Imported> {
     return this.#run(async () => {
-      const { imported, changes } = await importCopies(this.#database, this.#writeLog, workspace, copies);
+      const { imported, changes } = await importCopies(this.#database, this.#writeLog, workspace, copies, owner);
       this.#changes.committed(changes);
       return imported;
     });
@@ -177,6 +191,10 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
 
   groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]> {
     return this.#run(() => groupCharges(this.#database, workspace, query));
+  }
+
+  ledger(workspace: WorkspaceId, periods: readonly string[]): Promise<readonly LedgerRow[]> {
+    return this.#run(() => readLedger(this.#database, workspace, periods));
   }
 
   findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined> {
@@ -258,7 +276,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#changes.watchWork(workspace, wake);
   }
 
-  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+  watchWorkspace(workspace: WorkspaceId, wake: WakeForSession): () => void {
     if (this.#closing) throw closedError();
     return this.#changes.watchWorkspace(workspace, wake);
   }
@@ -288,10 +306,18 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     try {
       return await running;
     } catch (error) {
+      if (isOfSchema(error)) await this.#refuseOlder();
       throw storeError(error);
     } finally {
       this.#running.delete(running);
     }
+  }
+
+  /** Throws STORE_NEWER if that is why a call failed. */
+  async #refuseOlder(): Promise<void> {
+    const { release } = this.#database;
+    const problem = await this.#database.use((client) => admittedBy(client, release)).catch((error) => error);
+    if (isPerdureError(problem, 'STORE_NEWER')) throw problem;
   }
 
   /** Runs in the background and ignores errors, because the next call meets and reports the same error. */
@@ -307,6 +333,7 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
       workspace,
       writeLog: this.#writeLog,
       known: this.#knownHeads,
+      limited: this.#limited,
       onCommit: (changes) => this.#changes.committed(changes),
       onIdle: () => this.#queues.delete(workspace),
     });

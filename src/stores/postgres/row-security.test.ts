@@ -41,7 +41,10 @@ describe('row-level security', () => {
     const events = [raw(noise(20_000, 1)), committed(['/facts/a']), called('a'), answered(usage), calling()] as const;
     await mustAppend(store, key, events, { writer: runWriter });
     await store.putSnapshot(key, { seq: 1, foldVersion: 1, parts: {} });
-    await store.writeRecords(key.workspace, [{ kind: 'member', id: 'a', onVersion: 0, body: {} }]);
+    await store.writeRecords(key.workspace, [
+      { kind: 'member', id: 'a', onVersion: 0, body: {} },
+      { kind: 'quota', id: 'workspace', onVersion: 0, body: {} },
+    ]);
     await store.close();
     await client.connect();
   });
@@ -71,7 +74,9 @@ describe('row-level security', () => {
         'commit_paths',
         'events',
         'keys',
+        'ledger',
         'records',
+        'session_values',
         'sessions',
         'snapshots',
         'tool_calls',

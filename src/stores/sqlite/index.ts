@@ -6,8 +6,9 @@ import { fieldProblem } from '../../schema/field-problem.ts';
 import { checkMs } from '../check-ms.ts';
 import { currentRelease } from '../release.ts';
 import { Watchers } from '../waking/watchers.ts';
-import { makeFile } from './file/make-file.ts';
+import { isMissingOrEmpty, makeFile } from './file/make-file.ts';
 import { newFileMark } from './file/opened-files.ts';
+import { refuseWithoutLocks } from './file/refuse-without-locks.ts';
 import { fileSystemError, storeFailure } from './file/store-error.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { openEarlyReads } from './thread/early-reads.ts';
@@ -49,6 +50,7 @@ export const openSqliteStore = async (options: SqliteOptions): Promise<RuntimeSt
   await makePrivateFolder(dirname(file)).catch((error) => {
     throw fileSystemError(error, file);
   });
+  await refuseWithoutLocks(file, isMissingOrEmpty(file));
   makeFile(file);
   const { release = currentRelease() } = options;
   const data = { file, busyTimeoutMs, fallbackPollMs, release, mark: newFileMark() };

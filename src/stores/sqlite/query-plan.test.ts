@@ -2,11 +2,13 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../schema/ids.ts';
 import { newWorkspace } from '../../testing/contract/contract-setup.ts';
+import { conditionsOf, isExact, planById, planWalks } from '../log/list-walks.ts';
 import { currentRelease } from '../release.ts';
 import { migrate } from './file/migrations.ts';
 import { blobEvents } from './log/find-blob-events.ts';
 import { callsOfSpan, callsOfWorkspace, callsWithInput } from './log/find-calls.ts';
 import { commitsOfSpan, commitsOfWorkspace } from './log/find-commits.ts';
+import { idQueries, walkQuery } from './log/list-sessions.ts';
 import { recordQueries } from './log/record-rows.ts';
 import { familyQuery } from './log/sessions.ts';
 import { claimQueries } from './queue/claim-work.ts';
@@ -29,7 +31,12 @@ const planOf = ({ text, values }: Query): readonly string[] => {
   return steps.map(({ detail }) => String(detail)).filter((step) => !/^(CO-ROUTINE|SCAN) \(subquery/.test(step));
 };
 
-const events = 'SEARCH events USING INDEX events_by_seq (workspace=? AND session=? AND seq=?)';
+/** The events of a page, and whether each came from a bundle. */
+const events = [
+  'SEARCH events USING INDEX events_by_seq (workspace=? AND session=? AND seq=?)',
+  expect.stringMatching(/SCALAR SUBQUERY/),
+  expect.stringMatching(/^SEARCH sessions USING .*\(workspace=\? AND id=\?\)$/),
+];
 
 describe('query plans', () => {
   test('[QRY5] commits by path prefix use the path index, and only those are sorted', () => {
@@ -37,7 +44,7 @@ describe('query plans', () => {
     const expected = [
       'SEARCH commit_paths USING COVERING INDEX commit_paths_by_path (workspace=? AND path>? AND path<?)',
       'USE TEMP B-TREE FOR GROUP BY',
-      events,
+      ...events,
     ];
     expect(planOf(commitsOfWorkspace(workspace, asked))).toEqual(expected);
     expect(planOf(commitsOfWorkspace(workspace, { ...asked, since: 1_000, before }))).toEqual(expected);
@@ -49,11 +56,11 @@ describe('query plans', () => {
     for (const prefix of ['/filesModified', '', undefined]) {
       expect(planOf(commitsOfWorkspace(workspace, { prefix, limit: 200 }))).toEqual([
         'SEARCH commit_paths USING COVERING INDEX commit_paths_by_time (workspace=?)',
-        events,
+        ...events,
       ]);
       expect(planOf(commitsOfWorkspace(workspace, { prefix, since: 1_000, before, limit: 200 }))).toEqual([
         expect.stringMatching(/^SEARCH commit_paths USING COVERING INDEX commit_paths_by_time \(workspace=\? AND /),
-        events,
+        ...events,
       ]);
     }
   });
@@ -71,7 +78,7 @@ describe('query plans', () => {
     for (const asked of [{ limit: 200 }, { prefix: '/filesModified', tool: 'edit', since: 1_000, limit: 200 }]) {
       expect(planOf(commitsOfSpan(workspace, span, asked, 200))).toEqual([
         'SEARCH commit_paths USING PRIMARY KEY (workspace=? AND session=? AND seq>? AND seq<?)',
-        events,
+        ...events,
       ]);
     }
     expect(planOf(callsOfSpan(workspace, span, { tool: 'edit', since: 1_000, limit: 200 }))).toEqual([
@@ -117,6 +124,43 @@ describe('query plans', () => {
     expect(plan.filter((step) => step.startsWith('SEARCH'))).toEqual([
       'SEARCH sessions USING PRIMARY KEY (workspace=? AND id=?)',
       'SEARCH sessions USING INDEX sessions_by_root (workspace=? AND root=?)',
+    ]);
+  });
+
+  test('[LIST2] a listing walks along the index of values and sorts only within a span', () => {
+    const agent = [{ name: 'agent', value: 'coder' }];
+    for (const asked of [
+      { limit: 50 },
+      { limit: 50, status: ['open'] as const },
+      {
+        limit: 50,
+        where: [agent],
+        status: ['open'] as const,
+        since: 1_000,
+        after: { updatedAt: 5_000, id: span.session },
+      },
+    ]) {
+      const plan = planWalks(asked, conditionsOf(asked), [5, 1]);
+      for (const walk of plan.walks) {
+        const steps = planOf(walkQuery(workspace, asked, plan, walk));
+        expect(steps.filter((step) => / v /.test(step))).toEqual([
+          expect.stringMatching(
+            /^SEARCH v USING COVERING INDEX session_values_by_value \(workspace=\? AND name=\? AND value=\? AND level=\? AND /,
+          ),
+        ]);
+        expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual([]);
+        const sorts = steps.filter((step) => step.includes('TEMP B-TREE'));
+        expect(sorts).toEqual(isExact(walk) ? [] : ['USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY']);
+      }
+    }
+  });
+
+  test('[LIST3] a part of an id is found by the index of ids, or of their ends', () => {
+    const asked = { limit: 10, by: 'id' as const, idPart: 'k3m9' };
+    const plans = idQueries(workspace, asked, planById(asked)).map((query) => planOf(query)[0]);
+    expect(plans).toEqual([
+      'SEARCH sessions USING PRIMARY KEY (workspace=? AND id>? AND id<?)',
+      'SEARCH sessions USING INDEX sessions_by_ending (workspace=? AND <expr>>? AND <expr><?)',
     ]);
   });
 

@@ -88,6 +88,7 @@ describeStoreContract('SQLite', {
           'SELECT * FROM commit_paths WHERE workspace = ? ORDER BY session, seq, path',
           'SELECT * FROM tool_calls WHERE workspace = ? ORDER BY session, seq',
           'SELECT * FROM charges WHERE workspace = ? ORDER BY session, seq',
+          'SELECT session, name, value FROM session_values WHERE workspace = ? ORDER BY session, name, value',
           'SELECT id, status, updated_at, summary FROM sessions WHERE workspace = ? ORDER BY id',
         ].map((sql) => db.prepare(sql).all(workspace)),
       ),
@@ -97,6 +98,7 @@ describeStoreContract('SQLite', {
           'DELETE FROM commit_paths WHERE workspace = ?',
           'DELETE FROM tool_calls WHERE workspace = ?',
           'DELETE FROM charges WHERE workspace = ?',
+          'DELETE FROM session_values WHERE workspace = ?',
           `UPDATE sessions SET status = 'open', updated_at = 0, summary = ${
             summaries === 'changed' ? "json_set(summary, '$.title', 'spoiled', '$.messages', 99)" : "'spoiled'"
           } WHERE workspace = ?`,

@@ -1,9 +1,11 @@
 import type { TransferListItem } from 'node:worker_threads';
 import type { BlobHash, BlobStore, LooseBlob, LooseBlobs, NewBlob } from '../../core/ports/blobs.ts';
 import type { ChargeGroupSum, ChargeQuery, ChargeSum, GroupedCharges } from '../../core/ports/charges.ts';
+import type { LedgerRow } from '../../core/ports/ledger.ts';
 import type { Notes } from '../../core/ports/notes.ts';
 import type { Claim, Claimed, Queue, Work, WorkerState } from '../../core/ports/queue.ts';
 import type { RecordQuery, Records, RecordWrite, StoredRecord } from '../../core/ports/records.ts';
+import type { SessionValue } from '../../core/ports/session-value.ts';
 import type {
   AppendOutcome,
   AppendRequest,
@@ -15,6 +17,7 @@ import type {
   FoldSnapshot,
   Head,
   Imported,
+  ListedSessions,
   ListQuery,
   ReadRange,
   RepeatQuery,
@@ -23,11 +26,11 @@ import type {
   Store,
   StoredEvent,
   StoredKey,
+  WakeForSession,
 } from '../../core/ports/store.ts';
 import { PerdureError } from '../../schema/error.ts';
-import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import type { MemberId, WorkspaceId } from '../../schema/ids.ts';
 import type { RecordKind } from '../../schema/record-kind.ts';
-import type { SessionSummary } from '../../schema/summary.ts';
 import { changeOf, type Watchers } from '../waking/watchers.ts';
 import { ImportTurns } from './log/import-turns.ts';
 import { feedImport } from './thread/feed-import.ts';
@@ -67,8 +70,12 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#open(this.#reader).call('head', [key]);
   }
 
-  async list(workspace: WorkspaceId, query: ListQuery): Promise<readonly SessionSummary[]> {
+  async list(workspace: WorkspaceId, query: ListQuery): Promise<ListedSessions> {
     return this.#open(this.#reader).call('list', [workspace, query]);
+  }
+
+  async values(key: SessionKey): Promise<readonly SessionValue[]> {
+    return this.#open(this.#reader).call('values', [key]);
   }
 
   async read(key: SessionKey, range: ReadRange): Promise<readonly StoredEvent[]> {
@@ -130,9 +137,9 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#open(this.#reader).call('keys', [key, only]);
   }
 
-  async importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>): Promise<Imported> {
+  async importCopies(workspace: WorkspaceId, copies: AsyncIterable<SessionCopy>, owner?: MemberId): Promise<Imported> {
     const writer = this.#open(this.#writer);
-    const { imported, changes } = await this.#turns.import(() => feedImport(writer, workspace, copies));
+    const { imported, changes } = await this.#turns.import(() => feedImport(writer, workspace, copies, owner));
     this.#watchers.committed(changes);
     return imported;
   }
@@ -151,6 +158,10 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
 
   async groupCharges(workspace: WorkspaceId, query: GroupedCharges): Promise<readonly ChargeGroupSum[]> {
     return this.#open(this.#reader).call('groupCharges', [workspace, query]);
+  }
+
+  async ledger(workspace: WorkspaceId, periods: readonly string[]): Promise<readonly LedgerRow[]> {
+    return this.#open(this.#reader).call('ledger', [workspace, periods]);
   }
 
   async findRepeated(key: SessionKey, query: RepeatQuery): Promise<CallRecord | undefined> {
@@ -225,7 +236,7 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#follow(() => this.#watchers.addWorker(workspace, wake));
   }
 
-  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+  watchWorkspace(workspace: WorkspaceId, wake: WakeForSession): () => void {
     return this.#follow(() => this.#watchers.addHearer(workspace, wake));
   }
 

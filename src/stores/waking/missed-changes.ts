@@ -11,8 +11,8 @@ export const announceMissedChanges = async (
   sinceMs: number,
 ): Promise<void> => {
   for (const workspace of watchers.heardWorkspaces) {
-    for await (const { id, seq } of changedSince(list, workspace, sinceMs - clockSkewMs)) {
-      watchers.tell({ workspace, session: id, seq });
+    for await (const { id, seq, updatedAt } of changedSince(list, workspace, sinceMs - clockSkewMs)) {
+      watchers.tell({ workspace, session: id, seq, at: updatedAt });
     }
   }
 };

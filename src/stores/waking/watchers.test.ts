@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { newKey } from '../../testing/contract/contract-setup.ts';
 import { newWakeSignal } from '../../testing/contract/waking/wake-signal.ts';
@@ -43,7 +44,7 @@ describe('watchers', () => {
     const rings = async (tell: () => void) => {
       const before = follower.count;
       tell();
-      await Promise.resolve();
+      await nextTurn();
       return follower.count > before;
     };
     for (const wrong of [9e15, 2, Number.NaN]) {
@@ -68,10 +69,10 @@ describe('watchers', () => {
     watchers.committed(at(8));
     watchers.hinted(at(9));
     watchers.found(at(9));
-    await follower.next();
+    await nextTurn();
     expect(follower.count).toBe(5);
     watchers.found(at(9));
-    await Promise.resolve();
+    await nextTurn();
     expect(follower.count).toBe(5);
   });
 });

@@ -1,10 +1,12 @@
-import { type SessionKey, type StoredEvent, sessionKeyName } from '../../core/ports/store.ts';
-import type { SessionId, WorkspaceId } from '../../schema/ids.ts';
+import { type SessionKey, type StoredEvent, sessionKeyName, type WakeForSession } from '../../core/ports/store.ts';
+import type { WorkspaceId } from '../../schema/ids.ts';
 import { concernsWork } from '../queue/work-entry.ts';
 
 /** A session with new events, and the seq of the newest. */
 export interface Change extends SessionKey {
   readonly seq: number;
+  /** The time of the newest event, where it is known. */
+  readonly at?: number | undefined;
   /** Whether a worker may have something to do there. */
   readonly work: boolean;
 }
@@ -12,11 +14,17 @@ export interface Change extends SessionKey {
 export const changeOf = (
   { workspace, session, seq }: SessionKey & { readonly seq: number },
   events: readonly StoredEvent[],
-): Change => ({ workspace, session, seq, work: concernsWork(events) });
+): Change => ({ workspace, session, seq, at: events.at(-1)?.at, work: concernsWork(events) });
 
 /** Merges two changes of one session. */
 export const joined = (before: Change | undefined, change: Change): Change =>
-  before ? { ...change, seq: Math.max(before.seq, change.seq), work: before.work || change.work } : change;
+  before
+    ? {
+        ...change,
+        ...(before.seq > change.seq && { seq: before.seq, at: before.at }),
+        work: before.work || change.work,
+      }
+    : change;
 
 interface Watched {
   readonly key: SessionKey;
@@ -27,9 +35,16 @@ interface Watched {
   found: number;
 }
 
-type OnChange = (session: SessionId, seq: number) => void;
+/**
+ * Wakes in a later turn of the event loop. The append that wakes is acknowledged first, and an error thrown by a watcher
+ * cannot fail it.
+ */
+const inLaterTurn =
+  <Args extends readonly unknown[]>(wake: (...args: Args) => void) =>
+  (...args: Args) =>
+    void setImmediate(() => wake(...args));
 
-/** Wakes in a microtask, so that an error thrown by a watcher cannot fail the append that wakes it. */
+/** For watchers that only note the change. The time at which they note it must be close to that of the change. */
 const inMicrotask =
   <Args extends readonly unknown[]>(wake: (...args: Args) => void) =>
   (...args: Args) =>
@@ -59,7 +74,7 @@ export class Watchers {
   readonly #watched = new Map<string, Watched>();
   /** Undefined is the key of workers that serve all workspaces. */
   readonly #workers = new Map<WorkspaceId | undefined, Set<() => void>>();
-  readonly #hearers = new Map<WorkspaceId, Set<OnChange>>();
+  readonly #hearers = new Map<WorkspaceId, Set<WakeForSession>>();
 
   get any(): boolean {
     return this.#watched.size + this.#workers.size + this.#hearers.size > 0;
@@ -91,7 +106,9 @@ export class Watchers {
       found: 0,
     };
     this.#watched.set(name, watched);
-    const own = inMicrotask(wake);
+    const own = inLaterTurn((seq?: number) => {
+      if (watched.wakes.has(own)) wake(seq);
+    });
     watched.wakes.add(own);
     return () => {
       const removed = watched.wakes.delete(own);
@@ -106,7 +123,7 @@ export class Watchers {
   }
 
   /** Like `add`, for all sessions of a workspace. */
-  addHearer(workspace: WorkspaceId, wake: OnChange): () => boolean {
+  addHearer(workspace: WorkspaceId, wake: WakeForSession): () => boolean {
     return keepIn(this.#hearers, workspace, inMicrotask(wake));
   }
 
@@ -162,8 +179,8 @@ export class Watchers {
   }
 
   /** Notifies the watchers of the workspace. Unlike followers, they may be notified of one event several times. */
-  tell({ workspace, session, seq }: Pick<Change, 'workspace' | 'session' | 'seq'>): void {
-    for (const hear of this.#hearers.get(workspace) ?? []) hear(session, seq);
+  tell({ workspace, session, seq, at }: Pick<Change, 'workspace' | 'session' | 'seq' | 'at'>): void {
+    for (const hear of this.#hearers.get(workspace) ?? []) hear(session, seq, at);
   }
 
   clear(): void {

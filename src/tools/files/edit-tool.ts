@@ -33,6 +33,10 @@ export const editTool = defineTool({
     .refine((edit) => edit.old !== edit.new, { error: 'old and new are the same' }),
   effects: 'once',
   confined: true,
+  // As safe as `write`, which is idempotent.
+  safeWhenTainted: true,
+  // A failed edit shows similar text of the file.
+  reads: ({ path }) => [path],
   execute: async ({ path, ...edit }, { folder, idempotencyKey }) => {
     const inside = await findInside(folder, path);
     const { text, places } = editText(inside.name, await readWhole(inside), edit);

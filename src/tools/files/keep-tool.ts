@@ -15,6 +15,7 @@ export const keepTool = defineTool({
     'Keeps a file of the session folder as an artifact for people, as it is now: a report, a picture, a build. Set name if the name of the file does not describe it.',
   input: z.object({ path: Text.min(1), name: Text.min(1).max(200).optional(), mediaType: Text.max(200).optional() }),
   effects: 'none',
+  reads: () => [],
   execute: async ({ path, name, mediaType }, { folder, keepArtifact }) => {
     const inside = await findInside(folder, path);
     const bytes = await withFile(inside, async (file, size) => {

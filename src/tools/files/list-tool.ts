@@ -16,6 +16,7 @@ export const listTool = defineTool({
     'Lists a folder of the session folder, as deep as depth says (1 by default). Folders end in /, symbolic links in @. Hidden and ignored files are left out.',
   input: z.object({ path: Text.min(1).optional(), depth: z.int().min(1).max(20).optional() }),
   effects: 'none',
+  reads: ({ path = '.' }) => [path],
   execute: async ({ path = '.', depth = 1 }, { folder, signal }) => {
     const { real, name } = await findInside(folder, path);
     const stats = await stat(real).catch((error) => {

@@ -18,6 +18,7 @@ export const readTool = defineTool({
     limit: z.int().min(1).max(10_000).optional(),
   }),
   effects: 'none',
+  reads: ({ path }) => [path],
   execute: async ({ path, offset = 1, limit = defaultLines }, { folder, signal }) => {
     const inside = await findInside(folder, path);
     return withFile(inside, async (file) => {

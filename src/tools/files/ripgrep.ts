@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+import { delimiter, isAbsolute, join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import {
   globTest,
@@ -14,7 +14,8 @@ import {
 export const findRipgrep = (): string | undefined =>
   (process.env.PATH ?? '')
     .split(delimiter)
-    .filter(Boolean)
+    // A relative folder would lead into the session's folder, where ripgrep is started.
+    .filter(isAbsolute)
     .map((folder) => join(folder, 'rg'))
     .find(existsSync);
 

@@ -40,6 +40,7 @@ export const searchTool = defineTool({
     limit: z.int().min(1).max(1000).optional(),
   }),
   effects: 'none',
+  reads: ({ path = '.' }) => [path],
   execute: async ({ pattern, text, path = '.', glob, ignoreCase, limit = defaultMatches }, { folder, signal }) => {
     const { real, name } = await findInside(folder, path);
     await stat(real).catch((error) => {

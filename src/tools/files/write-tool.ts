@@ -11,6 +11,7 @@ export const writeTool = defineTool({
   input: z.object({ path: Text.min(1), content: Text }),
   effects: 'idempotent',
   confined: true,
+  reads: () => [],
   execute: async ({ path, content }, { folder, idempotencyKey }) => {
     const inside = await findInside(folder, path);
     const change = await replaceFile(inside, content, idempotencyKey);

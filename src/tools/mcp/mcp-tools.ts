@@ -39,6 +39,15 @@ export interface McpServer {
   readonly repeat?: RepeatPolicy;
   readonly approval?: ToolDefinition<typeof AnyInput, unknown>['approval'];
   readonly timeoutMs?: number;
+  /** Whether results are data from outside, which taints the session. True by default. */
+  readonly untrusted?: boolean;
+  /** For the effects `once`: whether calls may run although data from outside is in the context, as in `defineTool`. */
+  readonly safeWhenTainted?: boolean;
+  /**
+   * Whether to treat the descriptions that the server lists as if you had written them. By default they count as data
+   * from outside: with them, `once` calls of other tools need an approval. Those that you pass as `tools` do not.
+   */
+  readonly trustDescriptions?: boolean;
 }
 
 const AnyInput = z.looseObject({});
@@ -54,6 +63,9 @@ const fields: Record<keyof McpServer, true> = {
   repeat: true,
   approval: true,
   timeoutMs: true,
+  untrusted: true,
+  safeWhenTainted: true,
+  trustDescriptions: true,
 };
 
 const invalid = (name: unknown, why: string, cause?: unknown): PerdureError =>
@@ -141,7 +153,8 @@ export const mcpTools = async (server: McpServer): Promise<readonly Tool[]> => {
   const problem = problemOf(server);
   if (problem) throw invalid(server?.name, problem);
   const connections = new McpConnections();
-  const { effects, repeat, approval, timeoutMs } = server;
+  const { effects, repeat, approval, timeoutMs, untrusted = true, safeWhenTainted, trustDescriptions } = server;
+  const describedBy = server.tools || trustDescriptions ? undefined : server.name;
   const call = (tool: string, input: object, { workspace, session, secrets, signal }: ToolContext) => {
     const name = JSON.stringify([workspace, session, ...Object.entries(secrets)]);
     return connections.use(name, addressOf(server, secrets), async (client) =>
@@ -159,8 +172,11 @@ export const mcpTools = async (server: McpServer): Promise<readonly Tool[]> => {
       ...(repeat !== undefined && { repeat }),
       ...(approval !== undefined && { approval }),
       ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(safeWhenTainted !== undefined && { safeWhenTainted }),
+      untrusted,
       execute: (input, context) => call(name, input, context),
     }),
     inputSchema,
+    ...(describedBy !== undefined && { describedBy }),
   }));
 };

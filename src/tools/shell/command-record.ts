@@ -13,6 +13,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type ProcessIdentity, thisProcess } from '../../core/host/process-identity.ts';
 import { ToolFailure } from '../../core/ports/tool.ts';
+import { CommandGroup } from './command-group.ts';
 import type { Environment, EnvironmentChanges } from './environment.ts';
 import type { Sandbox } from './sandbox.ts';
 
@@ -25,6 +26,7 @@ import type { Sandbox } from './sandbox.ts';
  *   attached   every runner       the runner that attached last
  *   cancel     a runner           requests the end of the command
  *   claimed    the supervisor     only the supervisor that creates this file runs the command
+ *   cgroup     the supervisor     the folders of the command's cgroup
  *   group      the supervisor     the leader of the command's process group; in a sandbox its first process
  *   output     the supervisor     the beginning of the output, up to the size limit
  *   tail       the supervisor     the end of an output that exceeds the limit
@@ -47,14 +49,22 @@ export interface CommandRequest {
   readonly memoryBytes: number;
   readonly processes: number;
   readonly fileBytes: number;
+  readonly cpuMs: number;
+  readonly openFiles: number;
+  readonly diskBytes: number;
+  readonly diskFiles: number;
+  /** Whether the command runs in a cgroup. Otherwise rlimits apply, and the supervisor watches. */
+  readonly isGrouped: boolean;
 }
+
+type ExceededLimit = 'memory' | 'processes' | 'cpu' | 'disk';
 
 export interface CommandOutcome {
   /**
    * `exited` by itself, or ended by the supervisor: after a timeout, a cancel, a lapsed lease, or an exceeded limit.
    * `failed` means that it could not be started, so that nothing of it has run.
    */
-  readonly ended: 'exited' | 'timeout' | 'cancelled' | 'lapsed' | 'memory' | 'processes' | 'failed';
+  readonly ended: 'exited' | 'timeout' | 'cancelled' | 'lapsed' | 'failed' | ExceededLimit;
   /** The exit code, or 128 plus the signal number if a signal ended it, as in shells. */
   readonly exitCode: number | null;
   /** The size of the whole output, including the part that was not kept. */
@@ -133,6 +143,16 @@ export class CommandRecord {
    */
   leadBy(leader: ProcessIdentity): void {
     this.#tryToWrite('group', leader);
+  }
+
+  /** Records the cgroup, which is only needed to end the processes of a killed supervisor. */
+  groupIn(version: 1 | 2, folders: CommandGroup['folders']): void {
+    this.#tryToWrite('cgroup', { version, folders });
+  }
+
+  group(): CommandGroup | undefined {
+    const known = this.#read('cgroup') as Pick<CommandGroup, 'folders'> & { readonly version: 1 | 2 };
+    return known && new CommandGroup(known.version, known.folders);
   }
 
   leader(): ProcessIdentity | undefined {

@@ -1,8 +1,9 @@
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { isWithin } from '../../core/files/disk/find-inside.ts';
-import { type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
+import { type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
 import { findSandbox } from './find-sandbox.ts';
+import { type KernelLimits, kernelLimits } from './kernel-limits.ts';
 import { type Sandbox, sandboxHome } from './sandbox.ts';
 
 export interface ConfinementOptions {
@@ -18,20 +19,31 @@ export class SandboxUnavailable extends ToolFailure {
   override readonly name = 'SandboxUnavailable';
 }
 
+/** A sandbox does not count if a fork bomb in it could take all process ids of the host. */
+const unbounded =
+  'the kernel limits no processes of root without cgroups: run the worker as another user, or let it write to its cgroup';
+
 const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /** Decides how the commands of one shell tool are confined on this host. Probes the host only when asked. */
 export class Confinement {
   readonly #options: ConfinementOptions;
+  readonly #limits: () => KernelLimits;
 
-  constructor(options: ConfinementOptions) {
+  constructor(options: ConfinementOptions, limits: () => KernelLimits = kernelLimits) {
     this.#options = options;
+    this.#limits = limits;
   }
 
   /** Why there is no sandbox. Undefined if there is one. */
   get problem(): string | undefined {
     const found = this.#find();
     return 'problem' in found ? found.problem : undefined;
+  }
+
+  get kind(): NonNullable<Tool['confinement']> {
+    if (this.#options.sandbox === 'off') return 'off';
+    return this.isOpen ? 'open' : 'sandboxed';
   }
 
   /** Whether commands run without a sandbox. */
@@ -62,7 +74,8 @@ export class Confinement {
       const hidden = [join(folder, '.perdure'), recordsFolder].filter(
         (path) => path !== folder && isWithin(folder, path) && isFolder(path),
       );
-      return { bwrap: found.bwrap, folder, temporary, readable, hidden, hasNetwork: network };
+      const { bwrap, hasFilter } = found;
+      return { bwrap, folder, temporary, readable, hidden, hasNetwork: network, hasFilter };
     }
     if (sandbox !== 'required') return undefined;
     throw new SandboxUnavailable(`the command was not run, because it requires a sandbox: ${found.problem}`);
@@ -75,7 +88,9 @@ export class Confinement {
 
   #find() {
     const { sandbox, bwrap, network } = this.#options;
-    if (sandbox === 'off') return { problem: 'the sandbox is switched off for this tool' };
-    return findSandbox({ bwrap, hasNetwork: network });
+    if (sandbox === 'off') return { problem: 'the deployment switched the sandbox off' };
+    const found = findSandbox({ bwrap, hasNetwork: network });
+    if ('bwrap' in found && this.#limits().processes === 'watch') return { problem: unbounded };
+    return found;
   }
 }

@@ -29,12 +29,12 @@ const define = (options: ShellOptions) => {
   return { tool, asksFirst };
 };
 
-test('[TOOL17] the sandbox is probed once, and the result says why there is none', () => {
+test('[TOOL17] the sandbox is probed once with and once without a filter, and the result says why there is none', () => {
   const bwrap = brokenBwrap();
   const problem = `${bwrap} cannot make a sandbox on this host: bwrap: no namespaces for you`;
   expect(findSandbox({ bwrap, hasNetwork: false })).toEqual({ problem });
   expect(findSandbox({ bwrap, hasNetwork: false })).toEqual({ problem });
-  expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('asked\n');
+  expect(readFileSync(join(folder, 'asked'), 'utf8')).toBe('asked\nasked\n');
   expect(findSandbox({ bwrap: nowhere, hasNetwork: false })).toEqual({
     problem: expect.stringContaining('package bubblewrap'),
   });
@@ -55,7 +55,19 @@ test('[TOOL19] without a sandbox, commands need approval by default, and people 
     sandboxed: false,
   });
   expect(await define({ sandbox: 'off' }).asksFirst()).toBe(true);
-  expect(await define({ bwrap: nowhere, approval: false }).asksFirst()).toBe(false);
+});
+
+test('[TOOL19, TOOL21] where no sandbox works, no rule of the author replaces the approval, unless the sandbox is off', async () => {
+  for (const approval of [false, () => false]) {
+    for (const bwrap of [nowhere, brokenBwrap()]) {
+      expect(await define({ bwrap, approval }).asksFirst()).toBe(true);
+      expect(define({ bwrap, approval }).tool.confinement).toBe('open');
+    }
+    expect(await define({ sandbox: 'off', approval }).asksFirst()).toBe(false);
+  }
+  const rule = { roles: ['admin'] as const, notRequester: true };
+  const { tool } = define({ bwrap: nowhere, approval: rule });
+  expect(await tool.approvalFor({ command: 'true' }, { state: emptyState })).toEqual(rule);
 });
 
 test('[TOOL17] no command runs if the required sandbox is missing', async () => {

@@ -2,26 +2,36 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { sandboxArguments } from './sandbox.ts';
+import { seccompFilter } from './seccomp-filter.ts';
 import { shellPath } from './shell-script.ts';
 
-export type FoundSandbox = { readonly bwrap: string } | { readonly problem: string };
+export type FoundSandbox = { readonly bwrap: string; readonly hasFilter: boolean } | { readonly problem: string };
 
 /** Fixed places. PATH is not searched, because it may lead into a folder that commands can write to. */
 const places = ['/usr/bin/bwrap', '/usr/local/bin/bwrap', '/run/current-system/sw/bin/bwrap'];
 const maxProbeMs = 10_000;
 
-const probe = (bwrap: string | undefined, hasNetwork: boolean): FoundSandbox => {
-  if (!bwrap || !existsSync(bwrap)) return { problem: 'bwrap is not installed (package bubblewrap)' };
+/** Runs a program in a sandbox. Returns why that failed. bwrap reads the filter from its standard input. */
+const tryToConfine = (bwrap: string, hasNetwork: boolean, filter?: Buffer): string | undefined => {
   const folders = { folder: tmpdir(), temporary: tmpdir(), readable: [], hidden: [] };
-  const args = sandboxArguments({ bwrap, ...folders, hasNetwork }, {});
-  const { status, stderr, error } = spawnSync(bwrap, [...args, '--', shellPath(), '-c', '/usr/bin/env -0'], {
+  const own = sandboxArguments({ bwrap, ...folders, hasNetwork, hasFilter: filter !== undefined }, {});
+  const args = [...(filter ? ['--seccomp', '0'] : []), ...own, '--', shellPath(), '-c', '/usr/bin/env -0'];
+  const { status, stderr, error } = spawnSync(bwrap, args, {
     env: {},
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: [filter ? 'pipe' : 'ignore', 'ignore', 'pipe'],
+    input: filter,
     encoding: 'utf8',
     timeout: maxProbeMs,
   });
-  if (status === 0) return { bwrap };
-  const why = error?.message ?? (stderr.trim().split('\n')[0] || `it ended with ${status}`);
+  return status === 0 ? undefined : (error?.message ?? (stderr.trim().split('\n')[0] || `it ended with ${status}`));
+};
+
+const probe = (bwrap: string | undefined, hasNetwork: boolean): FoundSandbox => {
+  if (!bwrap || !existsSync(bwrap)) return { problem: 'bwrap is not installed (package bubblewrap)' };
+  const filter = seccompFilter();
+  if (filter && tryToConfine(bwrap, hasNetwork, filter) === undefined) return { bwrap, hasFilter: true };
+  const why = tryToConfine(bwrap, hasNetwork);
+  if (why === undefined) return { bwrap, hasFilter: false };
   return { problem: `${bwrap} cannot make a sandbox on this host: ${why}` };
 };
 

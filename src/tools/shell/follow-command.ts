@@ -49,6 +49,7 @@ const endAbandoned = async (record: CommandRecord, { sandbox, graceMs }: Command
   const [supervisor, leader] = [record.claimedBy(), record.leader()];
   if (supervisor && isRunning(supervisor)) process.kill(supervisor.pid, 'SIGKILL');
   await processesOf(record, sandbox !== undefined, leader).end(graceMs);
+  await record.group()?.remove();
 };
 
 /**

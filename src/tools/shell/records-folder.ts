@@ -1,5 +1,5 @@
 import { lstatSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ToolFailure } from '../../core/ports/tool.ts';
 
@@ -7,12 +7,15 @@ const keptMs = 24 * 60 * 60 * 1000;
 const sweepMs = 10 * 60 * 1000;
 const sweptAt = new Map<string, number>();
 
+/** Not from the system's list of users, which does not name every user of a container. */
+const ownUid = (): number => process.getuid?.() ?? -1;
+
 /** A local folder, because a record is useless on another machine, which does not have the command's processes. */
-export const defaultRecordsFolder = (): string => join(tmpdir(), `perdure-commands-${userInfo().uid}`);
+export const defaultRecordsFolder = (): string => join(tmpdir(), `perdure-commands-${ownUid()}`);
 
 /** Checks the owner, because another user could have created the folder in the shared temporary folder first. */
 const assertOurs = (folder: string): void => {
-  const { uid } = userInfo();
+  const uid = ownUid();
   const stats = lstatSync(folder);
   if (stats.isDirectory() && (uid === -1 || (stats.uid === uid && (stats.mode & 0o077) === 0))) return;
   throw new ToolFailure(

@@ -12,6 +12,8 @@ export interface Sandbox {
   /** Folders inside the session's folder that are hidden from commands. */
   readonly hidden: readonly string[];
   readonly hasNetwork: boolean;
+  /** Whether a seccomp filter applies. */
+  readonly hasFilter: boolean;
 }
 
 interface Mount {

@@ -1,3 +1,4 @@
+import { constants as os } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { type RepeatPolicy, type Tool, type ToolContext, ToolFailure } from '../../core/ports/tool.ts';
@@ -9,6 +10,7 @@ import { type CommandOutcome, CommandRecord } from './command-record.ts';
 import { Confinement } from './confinement.ts';
 import { baseEnvironment, changesSince, noChanges } from './environment.ts';
 import { followCommand } from './follow-command.ts';
+import { kernelLimits } from './kernel-limits.ts';
 import { outputText } from './output-text.ts';
 import { defaultRecordsFolder, prepareRecords } from './records-folder.ts';
 import { parseLeft, shellPath } from './shell-script.ts';
@@ -28,7 +30,11 @@ export interface ShellOptions {
   readonly maxFileBytes?: number;
   /** The folder for records of commands, by default in the machine's temporary folder. */
   readonly recordsFolder?: string;
-  /** `auto`, the default, uses a sandbox if the host supports it. `required` runs no command without one. */
+  /**
+   * `auto`, the default, uses a sandbox if the host supports it, and otherwise asks a person before each command.
+   * `required` runs no command without one. `off` uses none: commands can do what the worker's user can. Every start
+   * warns of it, and a worker of root also needs PERDURE_ALLOW_ROOT=1.
+   */
   readonly sandbox?: 'auto' | 'required' | 'off';
   /** Whether commands in a sandbox can use the host's network. False by default. */
   readonly network?: boolean;
@@ -39,20 +45,36 @@ export interface ShellOptions {
   /** The path of bubblewrap, by default searched in the system folders. */
   readonly bwrap?: string;
   readonly limits?: ShellLimits;
-  /** Whether a person must approve commands, by default only those without a sandbox. */
+  /**
+   * Whether a person must approve commands, by default only those without a sandbox. Where no sandbox works, a person
+   * must approve each command in any case, unless `sandbox` is `off`.
+   */
   readonly approval?: ToolDefinition<typeof Input, ShellOutput>['approval'];
   /**
    * What happens to a command that repeats one of another branch, by default `ask`. A command in a sandbox without
    * network is no repeat, because its effects are only in the session's folder.
    */
   readonly repeat?: RepeatPolicy;
+  /**
+   * Whether commands read the outside world, by default those with a network or without a sandbox. Their outputs are
+   * marked as data, and taint the session.
+   */
+  readonly untrusted?: boolean;
 }
 
 export interface ShellLimits {
   /** The memory of all processes of a command together, by default 4 GiB. */
   readonly memoryBytes?: number;
-  /** The number of processes at one time, by default 1024. */
+  /** The number of processes and threads at one time, by default 512. */
   readonly processes?: number;
+  /** The CPU time of all processes of a command together, by default 30 minutes. */
+  readonly cpuMs?: number;
+  /** The number of files that each process can have open, by default 4096. */
+  readonly openFiles?: number;
+  /** How much a command can write to its folder and to /tmp, by default 10 GiB. */
+  readonly diskBytes?: number;
+  /** How many files and folders a command can create there, by default 1,000,000. */
+  readonly diskFiles?: number;
   /** The size of each written file, by default 4 GiB. */
   readonly fileBytes?: number;
 }
@@ -66,7 +88,7 @@ export interface ShellOutput {
   /** Why the command was ended. Absent if it ended by itself. */
   readonly ended?: string;
   /** The limit that the command exceeded. */
-  readonly limit?: 'time' | 'memory' | 'processes' | 'fileSize';
+  readonly limit?: 'time' | 'memory' | 'processes' | 'cpu' | 'disk' | 'fileSize';
   readonly notes?: readonly string[];
 }
 
@@ -93,17 +115,26 @@ const endings: Readonly<Record<Exclude<CommandOutcome['ended'], 'exited' | 'fail
   lapsed: 'its worker was gone and no other took over, so it was ended',
   memory: 'it exceeded its memory limit and was ended',
   processes: 'it exceeded its limit of processes and was ended',
+  cpu: 'it exceeded its limit of CPU time and was ended',
+  disk: 'it wrote more to the disk than its limit and was ended',
 };
 
 const limitsMet: Partial<Record<CommandOutcome['ended'], ShellOutput['limit']>> = {
   timeout: 'time',
   memory: 'memory',
   processes: 'processes',
+  cpu: 'cpu',
+  disk: 'disk',
 };
 
-/** The exit code of a program that SIGXFSZ ended. */
-const fileSizeCode = 128 + 25;
-const fileSizeNote = 'a file exceeded the size limit, and the program that wrote it was ended';
+/** The limits that the kernel enforces by a signal, by the exit code of a program that the signal ended. */
+const limitSignals: Readonly<Record<number, { readonly limit: ShellOutput['limit']; readonly note: string }>> = {
+  [128 + os.signals.SIGXFSZ]: {
+    limit: 'fileSize',
+    note: 'a file exceeded the size limit, and the program that wrote it was ended',
+  },
+  [128 + os.signals.SIGXCPU]: { limit: 'cpu', note: 'a program exceeded the limit of CPU time and was ended' },
+};
 
 const optionFields: Record<keyof ShellOptions, true> = {
   env: true,
@@ -120,12 +151,27 @@ const optionFields: Record<keyof ShellOptions, true> = {
   limits: true,
   approval: true,
   repeat: true,
+  untrusted: true,
 };
 
-const limitFields: Record<keyof ShellLimits, true> = { memoryBytes: true, processes: true, fileBytes: true };
+/** The limits with their defaults. */
+export const defaultLimits: Required<ShellLimits> = {
+  memoryBytes: 4 * 1024 ** 3,
+  processes: 512,
+  cpuMs: 30 * minute,
+  openFiles: 4096,
+  fileBytes: 4 * 1024 ** 3,
+  diskBytes: 10 * 1024 ** 3,
+  diskFiles: 1_000_000,
+};
+const limitFields = Object.fromEntries(Object.keys(defaultLimits).map((name) => [name, true])) as Record<
+  keyof ShellLimits,
+  true
+>;
 const sandboxes: readonly unknown[] = ['auto', 'required', 'off'];
 
 const optionProblem = ({ sandbox = 'auto', limits = {}, ...more }: ShellOptions): string | undefined => {
+  if (more.untrusted !== undefined && typeof more.untrusted !== 'boolean') return 'untrusted is not true or false';
   if (!sandboxes.includes(sandbox)) return `sandbox is not one of ${sandboxes.join(', ')}`;
   const wrong = Object.entries(limits).find(([, value]) => !Number.isSafeInteger(value) || value < 1);
   if (wrong) return `limits.${wrong[0]} is not a whole number from 1`;
@@ -149,7 +195,6 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
   if (problem) throw new PerdureError('TOOL_INVALID', `the tool shell cannot be used: ${problem}`);
   const { leaseMs = minute, graceMs = 2000, timeoutMs: defaultTimeoutMs = 2 * minute, env = {} } = options;
   const { maxTextBytes = 1024 ** 2, maxFileBytes = 64 * 1024 ** 2, recordsFolder = defaultRecordsFolder() } = options;
-  const { memoryBytes = 4 * 1024 ** 3, processes = 1024, fileBytes = 4 * 1024 ** 3 } = options.limits ?? {};
   const { sandbox = 'auto', network = false, readable = [], bwrap } = options;
   const confinement = new Confinement({ sandbox, network, readable, bwrap, recordsFolder });
 
@@ -166,7 +211,8 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     const { cwd, env: changes } = Kept.safeParse(kept).data ?? { cwd: '', env: noChanges };
     const sandbox = confinement.sandboxFor(context);
     const base = baseEnvironment(confinement.environmentFor(sandbox, context), env);
-    const limits = { timeoutMs, leaseMs, graceMs, maxFileBytes, memoryBytes, processes, fileBytes };
+    const isGrouped = kernelLimits().processes.startsWith('cgroup');
+    const limits = { timeoutMs, leaseMs, graceMs, maxFileBytes, ...defaultLimits, ...options.limits, isGrouped };
     record.begin({ command, shell: shellPath(), folder, cwd: resolve(folder, cwd), base, changes, sandbox, ...limits });
   };
 
@@ -178,13 +224,13 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
     const now = left.env === undefined ? changes : changesSince(base, left.env);
     context.keep({ cwd: keptPath(context.folder, cwd), env: now ?? changes });
     const { exitCode, bytes, ended } = outcome;
-    const isFileTooLarge = ended === 'exited' && exitCode === fileSizeCode;
+    const signalled = ended === 'exited' ? limitSignals[exitCode ?? 0] : undefined;
     const notes = [
       ...(left.isMoved ? [`the working folder of the last command is gone: this one ran in ${folder}`] : []),
       ...(now ? [] : ['the environment is too large to keep: the next command gets the previous one']),
-      ...(isFileTooLarge ? [fileSizeNote] : []),
+      ...(signalled ? [signalled.note] : []),
     ];
-    const limit = isFileTooLarge ? 'fileSize' : limitsMet[ended];
+    const limit = signalled?.limit ?? limitsMet[ended];
     return {
       exitCode,
       output: outputText(record, maxTextBytes, bytes),
@@ -236,6 +282,14 @@ export const defineShellTool = (options: ShellOptions = {}): Tool => {
   return {
     ...tool,
     isConfined: () => !network && !confinement.isOpen,
+    approvalFor: async (input, context) =>
+      (await tool.approvalFor(input, context)) ?? (confinement.kind === 'open' ? {} : undefined),
+    get untrusted() {
+      return options.untrusted ?? (network || confinement.isOpen);
+    },
+    get confinement() {
+      return confinement.kind;
+    },
     get description() {
       return `${description} ${confinement.description}`;
     },

@@ -8,10 +8,12 @@ import { applyChanges } from './environment.ts';
 import { markName } from './process-search.ts';
 import { sandboxArguments } from './sandbox.ts';
 import { SandboxProcesses } from './sandbox-processes.ts';
+import { seccompFilter } from './seccomp-filter.ts';
 import { leftDescriptor, shellArguments } from './shell-script.ts';
 
 const argsDescriptor = 3;
 const statusDescriptor = 4;
+const seccompDescriptor = 5;
 const maxLeftBytes = 256 * 1024;
 
 export interface StartedCommand {
@@ -62,31 +64,60 @@ const firstOf = (status: Readable): Promise<ProcessIdentity | undefined> =>
     status.on('close', () => resolve(undefined));
   });
 
+const enter = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 >"$1" || exit 125; shift; n=$((n - 1)); done; exec "$@"';
+
+/** The program, started so that it enters its cgroups before it can start another. */
+const within = (entrances: readonly string[], file: string, args: readonly string[]) =>
+  entrances.length === 0
+    ? { file, args }
+    : { file: '/bin/sh', args: ['-c', enter, 'sh', String(entrances.length), ...entrances, file, ...args] };
+
 const leftOf = ({ stdio }: ChildProcess) => stdio[leftDescriptor as 4] as Readable;
 
 /** bwrap itself does not get the command's environment, which could make it load code outside the sandbox. */
-const startConfined = (record: CommandRecord, request: CommandRequest, output: number): StartedCommand => {
+const startConfined = (
+  record: CommandRecord,
+  request: CommandRequest,
+  output: number,
+  entrances: readonly string[],
+): StartedCommand => {
   const { sandbox, shell, base, changes } = request;
   const args = sandboxArguments(sandbox!, applyChanges(base, changes));
-  const own = ['--args', String(argsDescriptor), '--json-status-fd', String(statusDescriptor)];
-  const child = spawn(sandbox!.bwrap, [...own, '--', shell, ...shellArguments(request)], {
+  const filter = sandbox!.hasFilter ? seccompFilter() : undefined;
+  const own = [
+    ...['--args', String(argsDescriptor), '--json-status-fd', String(statusDescriptor)],
+    ...(filter ? ['--seccomp', String(seccompDescriptor)] : []),
+  ];
+  const program = within(entrances, sandbox!.bwrap, [...own, '--', shell, ...shellArguments(request)]);
+  const child = spawn(program.file, program.args, {
     cwd: '/',
     env: { [markName]: record.folder },
     detached: true,
-    stdio: stdio(output, [argsDescriptor, statusDescriptor, leftDescriptor]),
+    stdio: stdio(output, [argsDescriptor, statusDescriptor, leftDescriptor, ...(filter ? [seccompDescriptor] : [])]),
   });
-  const input = child.stdio[argsDescriptor] as Writable;
-  // Ignores a broken pipe. If bwrap has ended, its output says why.
-  input.on('error', () => undefined);
-  input.end(args.map((arg) => `${arg}\0`).join(''));
+  const send = (descriptor: number, content: string | Buffer): void => {
+    const input = child.stdio[descriptor] as Writable;
+    // Ignores a broken pipe. If bwrap has ended, its output says why.
+    input.on('error', () => undefined);
+    input.end(content);
+  };
+  send(argsDescriptor, args.map((arg) => `${arg}\0`).join(''));
+  if (filter) send(seccompDescriptor, filter);
   const leader = firstOf(child.stdio[statusDescriptor] as Readable);
   return { child, leader, left: new BoundedText(leftOf(child)) };
 };
 
-export const startCommand = (record: CommandRecord, request: CommandRequest, output: number): StartedCommand => {
-  if (request.sandbox) return startConfined(record, request, output);
+/** Starts the command inside the cgroups with these entrances. */
+export const startCommand = (
+  record: CommandRecord,
+  request: CommandRequest,
+  output: number,
+  entrances: readonly string[],
+): StartedCommand => {
+  if (request.sandbox) return startConfined(record, request, output, entrances);
   const { shell, base, changes, folder } = request;
-  const child = spawn(shell, shellArguments(request), {
+  const program = within(entrances, shell, shellArguments(request));
+  const child = spawn(program.file, program.args, {
     cwd: folder,
     env: { ...applyChanges(base, changes), [markName]: record.folder },
     detached: true,

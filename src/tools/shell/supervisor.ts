@@ -1,7 +1,7 @@
 /**
  * Runs one command and outlives the worker that requested it. Argument: the folder of the command's record.
  *
- *   claimed → running → (ending: cancelled | timeout | lapsed | memory | processes →) exited → leftovers ended → outcome
+ *   claimed → running → (ending: cancelled | timeout | lapsed | a limit →) exited → leftovers ended → outcome
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,14 +9,15 @@ import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:
 import { Socket } from 'node:net';
 import { constants as os } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CommandGroup } from './command-group.ts';
 import { type CommandOutcome, CommandRecord, type CommandRequest } from './command-record.ts';
+import { findGroupPlaces } from './group-places.ts';
 import { OutputSink } from './output-sink.ts';
 import { outputText } from './output-text.ts';
-import { holdMore, processTree } from './process-tree.ts';
 import { parseLeft } from './shell-script.ts';
 import { processesOf, startCommand } from './start-command.ts';
+import { groupExcess, watchCommand } from './watch-command.ts';
 
-const checkMs = 100;
 /** A limit for the case that an unknown process keeps the pipe open. */
 const maxDrainMs = 1000;
 
@@ -57,66 +58,47 @@ const openOutput = (record: CommandRecord, maxFileBytes: number): Output => {
   return { sink, writeEnd, drained: once(reader, 'close') };
 };
 
-type Reason = Exclude<CommandOutcome['ended'], 'exited' | 'failed'>;
+/** A command that exceeds one of these is killed without a grace period, in which it could do more harm. */
+const harmful: readonly CommandOutcome['ended'][] = ['memory', 'processes', 'disk'];
 
-/** Uses a clock that stops while the machine sleeps, because a sleeping runner cannot renew the lease. */
-const reasonToEnd = (record: CommandRecord, { timeoutMs, leaseMs }: CommandRequest) => {
-  const startedAt = performance.now();
-  let mark = record.leaseMark();
-  let renewedAt = startedAt;
-  return (): Reason | undefined => {
-    const now = performance.now();
-    if (record.leaseMark() !== mark) {
-      mark = record.leaseMark();
-      renewedAt = now;
-    }
-    if (record.isCancelled()) return 'cancelled';
-    if (now - startedAt > timeoutMs) return 'timeout';
-    return now - renewedAt > leaseMs ? 'lapsed' : undefined;
-  };
-};
-
-const cpuMs = (): number => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
-
-/**
- * Checks the limits with at most a tenth of a processor, measured in CPU time. If they were limited by wall-clock
- * time, a busy command would slow them down.
- */
-const excess = (root: number, { memoryBytes, processes }: CommandRequest) => {
-  let lookAgainAt = 0;
-  return (): Reason | undefined => {
-    const [now, before] = [performance.now(), cpuMs()];
-    if (now < lookAgainAt) return undefined;
-    const pids = processTree(root, processes + 1);
-    if (pids.length > processes) return 'processes';
-    const isTooMuch = holdMore(pids, memoryBytes);
-    lookAgainAt = now + 10 * (cpuMs() - before);
-    return isTooMuch ? 'memory' : undefined;
-  };
-};
-
-const watch = (root: number, record: CommandRecord, request: CommandRequest, onReason: (reason: Reason) => void) => {
-  const [reason, tooMuch] = [reasonToEnd(record, request), excess(root, request)];
-  const timer = setInterval(() => {
-    const found = reason() ?? tooMuch();
-    if (!found) return;
-    clearInterval(timer);
-    onReason(found);
-  }, checkMs);
-  return () => clearInterval(timer);
-};
-
-/** The time from TERM to KILL. A command that exceeds memory or processes is killed without a grace period. */
+/** The time from TERM to KILL. */
 const graceOf = (ended: CommandOutcome['ended'], { graceMs }: CommandRequest): number =>
-  ended === 'memory' || ended === 'processes' ? 0 : graceMs;
+  harmful.includes(ended) ? 0 : graceMs;
+
+/** bwrap has two processes of its own. */
+const processesOfSandbox = 2;
+
+/** Creates the cgroup of the command. Throws if that fails, because the command must not run without its limits. */
+const openGroup = async (record: CommandRecord, request: CommandRequest): Promise<CommandGroup | undefined> => {
+  if (!request.isGrouped) return undefined;
+  const places = findGroupPlaces();
+  if (!places) throw new Error('the cgroup of the command cannot be created: its parent is no longer writable');
+  await CommandGroup.removeLeftovers(places);
+  const group = CommandGroup.create(places, {
+    processes: request.processes + (request.sandbox ? processesOfSandbox : 0),
+    memoryBytes: request.memoryBytes,
+  });
+  record.groupIn(places.version, group.folders);
+  return group;
+};
 
 const run = async (record: CommandRecord, request: CommandRequest): Promise<CommandOutcome> => {
   if (record.isCancelled()) return { ended: 'cancelled', exitCode: null, bytes: 0 };
+  const group = await openGroup(record, request);
+  try {
+    return await runIn(group, record, request);
+  } finally {
+    await group?.remove();
+  }
+};
+
+const runIn = async (
+  group: CommandGroup | undefined,
+  record: CommandRecord,
+  request: CommandRequest,
+): Promise<CommandOutcome> => {
   const { sink, writeEnd, drained } = openOutput(record, request.maxFileBytes);
-  const { child, leader, left } = startCommand(record, request, writeEnd);
+  const { child, leader, left } = startCommand(record, request, writeEnd, group?.entrances ?? []);
   closeSync(writeEnd);
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   exited.catch(() => undefined);
@@ -124,12 +106,21 @@ const run = async (record: CommandRecord, request: CommandRequest): Promise<Comm
   if (first) record.leadBy(first);
   const processes = processesOf(record, request.sandbox !== undefined, first);
   let ended: CommandOutcome['ended'] = 'exited';
-  const unwatch = watch(first?.pid ?? child.pid!, record, request, (reason) => {
+  const end = async (): Promise<void> => {
+    const graceMs = graceOf(ended, request);
+    // No TERM reaches the processes of a fork bomb in time.
+    if (graceMs === 0) await group?.kill();
+    await processes.end(graceMs);
+  };
+  const unwatch = watchCommand(first?.pid ?? child.pid!, record, request, group, (reason) => {
     ended = reason;
-    void processes.end(graceOf(reason, request));
+    void end();
   });
   const [code, signal] = await exited.finally(unwatch);
-  await processes.end(graceOf(ended, request));
+  // A command can meet a limit and end between two checks.
+  if (ended === 'exited' && group) ended = groupExcess(group, request) ?? ended;
+  await end();
+  await group?.kill();
   await Promise.race([Promise.all([drained, left.ended]), sleep(maxDrainMs)]);
   sink.close();
   if (ended === 'exited' && left.isWhole && !parseLeft(left.text()).hasBegun) {

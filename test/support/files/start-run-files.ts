@@ -16,7 +16,7 @@ import {
   type SessionEvent,
 } from '../../../src/index.ts';
 import type { EventType } from '../../../src/schema/event.ts';
-import { defineShellTool } from '../../../src/tools/index.ts';
+import { defineShellTool, type ShellOptions } from '../../../src/tools/index.ts';
 import { newStorePlace, type StoreKind } from '../stores/stores.ts';
 
 export const newFolder = async (): Promise<string> => {
@@ -76,10 +76,16 @@ const steps = [
   { text: 'Done.' },
 ];
 
+interface RunFilesOptions {
+  readonly prepare?: string;
+  readonly files?: OpenOptions['files'] | undefined;
+  readonly shell?: ShellOptions;
+}
+
 /** Opens a session whose agent's tools do what the test sets next. Any number of machines can open the same store. */
 export const startRunFiles = async (
   kind: StoreKind,
-  { prepare, files }: { readonly prepare?: string; readonly files?: OpenOptions['files'] | undefined } = {},
+  { prepare, files, shell = { sandbox: 'off', approval: false } }: RunFilesOptions = {},
 ) => {
   const place = await newPlace(kind);
   let act: Act = () => undefined;
@@ -105,7 +111,7 @@ export const startRunFiles = async (
           return contentOf(context.folder);
         },
       }),
-      defineShellTool({ sandbox: 'off', approval: false }),
+      defineShellTool(shell),
     ],
     ...(prepare && { prepare }),
   });

@@ -95,6 +95,10 @@ export const postgresHarness = (
           ask('select * from perdure.tool_calls where workspace = $1 order by session, seq', workspace),
           ask('select * from perdure.charges where workspace = $1 order by session, seq', workspace),
           ask(
+            'select session, name, value from perdure.session_values where workspace = $1 order by session, name, value',
+            workspace,
+          ),
+          ask(
             'select id, status, updated_at, summary from perdure.sessions where workspace = $1 order by id',
             workspace,
           ),
@@ -103,6 +107,7 @@ export const postgresHarness = (
         await ask('delete from perdure.commit_paths where workspace = $1', workspace);
         await ask('delete from perdure.tool_calls where workspace = $1', workspace);
         await ask('delete from perdure.charges where workspace = $1', workspace);
+        await ask('delete from perdure.session_values where workspace = $1', workspace);
         await ask(
           `update perdure.sessions set status = 'open', updated_at = 0, summary = ${
             summaries === 'changed' ? `(summary::jsonb || '{"title":"spoiled","messages":99}')::text` : `'spoiled'`

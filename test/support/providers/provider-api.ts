@@ -6,8 +6,19 @@ export interface ScriptedAnswer {
   readonly calls?: readonly { readonly id: string; readonly tool: string; readonly input: string }[];
 }
 
-/** How a stream fails after its first half; `empty` sends nothing at all. */
-export type StreamFault = 'disconnect' | 'unfinished' | 'malformed' | 'stall' | 'empty' | 'error-frame';
+/**
+ * How a stream fails after its first half; `empty` sends nothing at all. `endless` repeats its last frame for ever, and
+ * `endless-line` sends a line that never ends.
+ */
+export type StreamFault =
+  | 'endless'
+  | 'endless-line'
+  | 'disconnect'
+  | 'unfinished'
+  | 'malformed'
+  | 'stall'
+  | 'empty'
+  | 'error-frame';
 
 export interface StatusFault {
   readonly status: number;

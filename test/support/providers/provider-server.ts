@@ -11,10 +11,14 @@ export interface ProviderServer {
   /** Request bodies in order of arrival, including rejected ones. */
   readonly requests: readonly Body[];
   reply(...replies: Reply[]): void;
+  /** Bytes that streams without end have sent. */
+  readonly sentBytes: number;
   /** Resolves once a client has hung up in the middle of an answer. */
   readonly hungUp: Promise<void>;
   close(): Promise<void>;
 }
+
+type Endless = 'endless' | 'endless-line';
 
 const sendError = (response: ServerResponse, api: ProviderApi, fault: StatusFault) => {
   response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers });
@@ -26,7 +30,9 @@ const written = (response: ServerResponse, text: string) =>
     response.write(text, () => resolve());
   });
 
-const breakOff: Readonly<Record<StreamFault, (response: ServerResponse, api: ProviderApi, rest: string) => void>> = {
+const breakOff: Readonly<
+  Record<Exclude<StreamFault, Endless>, (response: ServerResponse, api: ProviderApi, rest: string) => void>
+> = {
   disconnect: (response) => response.destroy(),
   unfinished: (response) => response.end(),
   empty: (response) => response.end(),
@@ -35,17 +41,30 @@ const breakOff: Readonly<Record<StreamFault, (response: ServerResponse, api: Pro
   stall: () => {},
 };
 
+/** Sends text for ever, as fast as the client reads, until the client hangs up. */
+const repeat = async (response: ServerResponse, text: string, onSent: (bytes: number) => void) => {
+  const chunk = text.repeat(Math.ceil(16_384 / text.length));
+  const hungUp = new Promise<void>((resolve) => response.once('close', resolve));
+  while (!response.destroyed) {
+    await Promise.race([written(response, chunk), hungUp]);
+    onSent(chunk.length);
+  }
+};
+
 const sendStream = async (
   response: ServerResponse,
   api: ProviderApi,
   frames: readonly string[],
   fault: StreamFault | undefined,
+  onSent: (bytes: number) => void,
 ) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();
   if (!fault) return void response.end(frames.join(''));
   const half = fault === 'empty' ? 0 : Math.ceil(frames.length / 2);
   if (half > 0) await written(response, frames.slice(0, half).join(''));
+  if (fault === 'endless') return repeat(response, frames[half - 1]!, onSent);
+  if (fault === 'endless-line') return repeat(response, 'data: {"x', onSent);
   breakOff[fault](response, api, frames.slice(half).join(''));
 };
 
@@ -53,6 +72,7 @@ export const startProvider = async (api: ProviderApi): Promise<ProviderServer> =
   const requests: Body[] = [];
   const replies: Reply[] = [];
   const issued: Issued[] = [];
+  let sentBytes = 0;
   const hungUp = Promise.withResolvers<void>();
 
   const refusalOf = (request: IncomingMessage, body: Body): StatusFault | undefined => {
@@ -79,7 +99,9 @@ export const startProvider = async (api: ProviderApi): Promise<ProviderServer> =
     const { calls = [], thinking = '' } = reply.answer;
     const handedOut = { calls: calls.map(({ id }) => id), thinking, signature: `sig-${number}-${thinking.length}` };
     issued.push(handedOut);
-    await sendStream(response, api, api.frames(reply.answer, body, handedOut), reply.fault);
+    await sendStream(response, api, api.frames(reply.answer, body, handedOut), reply.fault, (bytes) => {
+      sentBytes += bytes;
+    });
   };
 
   const server = createServer((request, response) => {
@@ -90,6 +112,9 @@ export const startProvider = async (api: ProviderApi): Promise<ProviderServer> =
   return {
     url: `http://127.0.0.1:${port}/v1`,
     requests,
+    get sentBytes() {
+      return sentBytes;
+    },
     reply: (...more) => void replies.push(...more),
     hungUp: hungUp.promise,
     close: () =>

@@ -27,6 +27,7 @@ const parameters: Readonly<Record<string, string>> = {
   run: 'run_01jd3v8m9k5x7q2w4e6r8t0y1a',
   approval: 'apr_01jd3v8m9k5x7q2w4e6r8t0y1a',
   call: 'call_1',
+  verification: 'ver_01jd3v8m9k5x7q2w4e6r8t0y1a',
   seq: '1',
   fact: 'port',
   member: 'nobody',
@@ -39,7 +40,11 @@ const parameters: Readonly<Record<string, string>> = {
   webhook: 'whk_01jd3v8m9k5x7q2w4e6r8t0y1a',
   delivery: 'dlv_01jd3v8m9k5x7q2w4e6r8t0y1a_0123456789ab_0123456789abcdef',
 };
-const queries: Readonly<Record<string, string>> = { ...parameters, key: 'turn:1' };
+const queries: Readonly<Record<string, string | readonly string[]>> = {
+  ...parameters,
+  key: 'turn:1',
+  branch: ['seq:1', 'seq:1'],
+};
 
 /** Bodies of the routes that require one. */
 const bodies: Readonly<Record<string, unknown>> = {
@@ -49,6 +54,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   beginCall: { tool: 'refund', input: { order: 'A1' } },
   endCall: { token: `1.${'0'.repeat(32)}`, output: 'refunded' },
   commitState: { patch: [{ op: 'add', path: '/facts/port', value: 1 }] },
+  clearTaint: { reason: 'looked' },
   liftProvenance: { paths: ['/facts/port'], to: 'verified', why: 'looked' },
   rewindSession: { to: { seq: 1 } },
   adoptBranch: { branch: parameters.session },
@@ -61,6 +67,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   updateSession: { title: 'Another' },
   addMember: { id: 'somebody' },
   createKey: { areas: ['keys'] },
+  createToken: { member: 'nobody' },
   setSecret: { value: 'a value of a secret' },
   addWebhook: { url: 'https://example.org/hook', events: ['run.ended'] },
 };
@@ -76,7 +83,9 @@ export const sampleOf = (route: SampleRoute, own: Readonly<Record<string, string
     encodeURIComponent(own[name] ?? parameters[name] ?? missing(`parameter ${name}`)),
   );
   const needed = route.parameters.filter((each) => each.in === 'query' && each.required);
-  const query = needed.map(({ name }) => `${name}=${encodeURIComponent(queries[name] ?? missing(`query ${name}`))}`);
+  const query = needed.flatMap(({ name }) =>
+    [queries[name] ?? missing(`query ${name}`)].flat().map((value) => `${name}=${encodeURIComponent(value)}`),
+  );
   const isJson = requestBody?.content['application/json'] !== undefined;
   const body = bodies[operationId] ?? (requestBody?.required && isJson ? missing(`body for ${operationId}`) : {});
   return {

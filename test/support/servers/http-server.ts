@@ -88,6 +88,7 @@ export const startTestServer = async (
   const server = await serveHttp(runtime, {
     checksAnswers: true,
     rate: { perSecond: 10_000, burst: 10_000 },
+    wrongKeyRate: { perSecond: 10_000, burst: 10_000 },
     beatMs: 200,
     ...options,
   });

@@ -4,9 +4,10 @@ import { areas } from '../../../schema/areas.ts';
 import { KeyId } from '../../../schema/ids.ts';
 import { KeyInfo } from '../../../schema/key-info.ts';
 import { memberRoles } from '../../../schema/member-roles.ts';
+import { reaches } from '../../../schema/reaches.ts';
 import { NewKeyView } from '../../../schema/views/registry.ts';
 import { findId } from '../../names/find-id.ts';
-import { type Command, type Context, choice, choicesOf, defineCommand, text } from '../../parse/command.ts';
+import { type Command, type Context, choice, choicesOf, defineCommand, text, texts } from '../../parse/command.ts';
 import { parseDeadline } from '../../parse/moment.ts';
 import { listings } from '../../render/listings.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
@@ -23,8 +24,9 @@ const columns: readonly Column[] = [
   { title: 'NAME', flexible: true, leaves: 4 },
 ];
 
-const stateOf = ({ revokedAt, expiresAt }: KeyInfo, now: number): string => {
+const stateOf = ({ revokedAt, expiredAt, expiresAt }: KeyInfo, now: number): string => {
   if (revokedAt !== undefined) return 'revoked';
+  if (expiredAt !== undefined) return 'expired';
   if (expiresAt === undefined) return 'valid';
   return expiresAt <= now ? 'expired' : `until ${isoTime(expiresAt).slice(0, 10)}`;
 };
@@ -34,7 +36,7 @@ const tableOf = (keys: readonly KeyInfo[], { out, now }: Context): readonly stri
   const rows = keys.map((key) => [
     key.id,
     key.member,
-    key.role,
+    key.reach === 'own' ? `${key.role} (own)` : key.role,
     stateOf(key, at),
     age(key.createdAt, at),
     key.areas?.join(',') ?? 'all',
@@ -70,6 +72,7 @@ export const keyCommands: readonly Command[] = [
     options: {
       name: text('NAME', 'what it is for'),
       role: choice('ROLE', memberRoles, `${memberRoles.join(', ')}; default the member's`),
+      reach: choice('REACH', reaches, `own or workspace; default the member's`),
       area: choicesOf(
         'AREA',
         areas,
@@ -77,7 +80,7 @@ export const keyCommands: readonly Command[] = [
       ),
       expires: text('TIME', 'when it expires: 90d, or a date; default never'),
     },
-    notes: ['Without MEMBER, the key is for yourself. The lower role of key and member applies.'],
+    notes: ['Without MEMBER, the key is for yourself. The lower role and reach of key and member apply.'],
     examples: [
       'perdure keys create',
       'perdure keys create ann --name laptop --expires 90d',
@@ -90,10 +93,41 @@ export const keyCommands: readonly Command[] = [
         member,
         name: options.name,
         role: options.role,
+        ...(options.reach && { reach: options.reach }),
         areas: options.area && [...options.area],
         expiresAt: parseDeadline('--expires', options.expires, context.now()),
       };
       await hand(context, await (await context.runtime()).keys.create(request));
+      return undefined;
+    },
+  }),
+  defineCommand({
+    name: 'keys token',
+    summary: 'make a short-lived token for a member, for a browser, and show it once',
+    args: ['MEMBER'],
+    options: {
+      parent: text('KEY', 'the key that the token ends with; over a server, the key in use'),
+      role: choice('ROLE', memberRoles, `${memberRoles.join(', ')}; default the member's`),
+      reach: choice('REACH', reaches, `own or workspace; default the member's`),
+      area: choicesOf('AREA', areas, 'limit it to these areas; default sessions, files, approvals, agents, usage'),
+      session: texts('SESSION', 'a session that it is limited to'),
+      minutes: text('NUMBER', 'how long it is valid: 15 by default, 60 at most'),
+    },
+    examples: ['perdure keys token customer-17 --parent key_… --minutes 30'],
+    json: NewKeyView,
+    run: async (context, { args: [member], options }) => {
+      const { parent, role, reach, area, session, minutes } = options;
+      const sessions = session && (await Promise.all(session.map((each) => context.sessionId(each))));
+      const made = await (await context.runtime()).keys.createToken({
+        member: member!,
+        ...(parent !== undefined && { parent: await findKey(context, parent) }),
+        ...(role && { role }),
+        ...(reach && { reach }),
+        ...(area && { areas: [...area] }),
+        ...(sessions && { sessions }),
+        ...(minutes !== undefined && { expiresInMs: Math.round(Number(minutes) * 60_000) }),
+      });
+      await hand(context, made);
       return undefined;
     },
   }),

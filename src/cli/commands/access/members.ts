@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MemberId } from '../../../schema/ids.ts';
 import { Member, type Profile } from '../../../schema/member.ts';
 import { memberRoles } from '../../../schema/member-roles.ts';
+import { reaches } from '../../../schema/reaches.ts';
 import { type Command, type Context, choice, defineCommand, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
@@ -11,15 +12,17 @@ import { printableLine } from '../../terminal/printable.ts';
 const columns: readonly Column[] = [
   { title: 'MEMBER' },
   { title: 'ROLE' },
+  { title: 'REACH', leaves: 3 },
   { title: 'ADDED', align: 'right', leaves: 1 },
   { title: 'NAME', flexible: true, leaves: 2 },
 ];
 
 const tableOf = (members: readonly Member[], { out, now }: Context): readonly string[] => {
   const at = now();
-  const rows = members.map(({ id, role, addedAt, profile }) => [
+  const rows = members.map(({ id, role, reach = 'workspace', addedAt, profile }) => [
     id,
     role,
+    reach,
     age(addedAt, at),
     printableLine(profile?.name ?? ''),
   ]);
@@ -28,6 +31,7 @@ const tableOf = (members: readonly Member[], { out, now }: Context): readonly st
 
 const options = {
   role: choice('ROLE', memberRoles, memberRoles.join(', ')),
+  reach: choice('REACH', reaches, 'own: only own and shared sessions; workspace: those of the workspace, the default'),
   name: text('NAME', 'a display name, which agents see'),
   about: text('TEXT', 'what else agents should know'),
 };
@@ -37,7 +41,8 @@ const profileOf = ({ name, about }: Profile): { readonly profile?: Profile } =>
     ? {}
     : { profile: { ...(name !== undefined && { name }), ...(about !== undefined && { about }) } };
 
-const shown = ({ id, role }: Member): string => `${id} is ${role}`;
+const shown = ({ id, role, reach }: Member): string =>
+  `${id} is ${role}${reach === 'own' ? ', and reaches only own and shared sessions' : ''}`;
 
 export const memberCommands: readonly Command[] = [
   defineCommand({
@@ -61,27 +66,34 @@ export const memberCommands: readonly Command[] = [
     args: ['MEMBER'],
     options,
     notes: ['Without --role, a member may change sessions, but not approve or manage anything.'],
-    examples: ['perdure members add ann --role approver --name Ann'],
+    examples: ['perdure members add ann --role approver --name Ann', 'perdure members add customer-17 --reach own'],
     makesStore: true,
     json: Member,
     run: async (context, { args: [id], options: given }) => {
       const { members } = await context.runtime();
-      const member = await members.add({ id: id!, role: given.role, ...profileOf(given) });
+      const member = await members.add({
+        id: id!,
+        role: given.role,
+        ...(given.reach && { reach: given.reach }),
+        ...profileOf(given),
+      });
       await context.answer(member, () => shown(member));
       return undefined;
     },
   }),
   defineCommand({
     name: 'members set',
-    summary: 'change the role or the profile of a member',
+    summary: 'change the role, the reach or the profile of a member',
     args: ['MEMBER'],
     options,
     notes: ['A profile is replaced as a whole. A new role applies at once to the keys of the member.'],
     examples: ['perdure members set ann --role viewer'],
     json: Member,
     run: async (context, { args: [id], options: given }) => {
-      const change = { role: given.role, ...profileOf(given) };
-      if (!change.role && !change.profile) throw wrongCall('members set needs --role, --name or --about');
+      const change = { role: given.role, ...(given.reach && { reach: given.reach }), ...profileOf(given) };
+      if (!change.role && !change.reach && !change.profile) {
+        throw wrongCall('members set needs --role, --reach, --name or --about');
+      }
       const member = await (await context.runtime()).members.change(id!, change);
       await context.answer(member, () => shown(member));
       return undefined;

@@ -84,7 +84,9 @@ describe('members, keys, workspaces and the audit log', () => {
     expect((await json('members', 'ls')).members).toMatchObject([
       { id: 'ann', role: 'viewer', profile: { name: 'Ann' } },
     ]);
-    expect((await cli(['members', 'ls'])).out).toMatch(/MEMBER +ROLE +ADDED +NAME\nann +viewer +now +Ann\n/);
+    expect((await cli(['members', 'ls'])).out).toMatch(
+      /MEMBER +ROLE +REACH +ADDED +NAME\nann +viewer +workspace +now +Ann\n/,
+    );
     expect((await cli(['members', 'rm', 'ann'])).code).toBe(0);
     expect((await cli(['members', 'ls'])).out).toContain('no members yet');
     for (const [argv, code] of [

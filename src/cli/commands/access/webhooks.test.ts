@@ -12,7 +12,7 @@ const commandLine = (allowPrivate = true) => {
     callCli([...argv, '--store', 'memory'], {
       ...(columns !== undefined && { columns }),
       openRuntime: (options) =>
-        openRuntime({ worker: false, ...options, store: openMemoryStore(database), webhooks: { allowPrivate } }),
+        openRuntime({ worker: false, ...options, store: openMemoryStore(database), outbound: { allowPrivate } }),
     });
   const call = (...argv: readonly string[]) => callIn(undefined, ...argv);
   const json = async (...argv: readonly string[]) => JSON.parse((await call(...argv, '--json')).out);
@@ -99,4 +99,15 @@ test('[CLI21] a terminal shows only the end of delivery ids, which commands acce
   expect(shown.length).toBeLessThan(id.length);
   expect(id.endsWith(shown)).toBe(true);
   expect(await json('webhooks', 'redeliver', shown)).toMatchObject({ id });
+});
+
+test('[CLIM3, HOOK16] webhooks add and set take the paths that state.untrusted covers', async () => {
+  const { call, json } = commandLine();
+  const url = 'https://example.org/hooks';
+  const { webhook } = await json('webhooks', 'add', url, '--watch', '/own/**', '--watch', '/facts/port');
+  expect(webhook).toMatchObject({ watch: ['/own/**', '/facts/port'] });
+  expect(await json('webhooks', 'set', webhook.id, '--watch', '/plan/*')).toMatchObject({ watch: ['/plan/*'] });
+  expect((await call('webhooks', 'add', url, '--event', 'run.ended', '--watch', '/own/**')).code).not.toBe(0);
+  expect((await call('webhooks', 'add', url, '--watch', 'facts')).code).not.toBe(0);
+  expect((await call('webhooks', 'set', webhook.id)).code).toBe(2);
 });

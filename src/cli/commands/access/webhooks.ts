@@ -4,7 +4,7 @@ import { WebhookId } from '../../../schema/ids.ts';
 import { DeliveryPageView, NewWebhookView } from '../../../schema/views/registry.ts';
 import { Delivery, DeliveryId, Webhook, webhookEvents } from '../../../schema/webhook.ts';
 import { findId, type Named } from '../../names/find-id.ts';
-import { type Command, type Context, choicesOf, defineCommand, text } from '../../parse/command.ts';
+import { type Command, type Context, choicesOf, defineCommand, text, texts } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { listings } from '../../render/listings.ts';
@@ -137,17 +137,23 @@ export const webhookCommands: readonly Command[] = [
     name: 'webhooks add',
     summary: 'tell an address what happens in the workspace from now on, and show its secret once',
     args: ['URL'],
-    options: { event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; default all`) },
+    options: {
+      event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; default all`),
+      watch: texts('PATTERN', 'paths that state.untrusted covers; default /facts/** and /decisions/**'),
+    },
     notes: [
       'A dispatcher sends them, such as the one in `perdure serve`. Requests are signed as Standard Webhooks asks.',
-      'Private addresses and http need PERDURE_WEBHOOKS_ALLOW_PRIVATE=1, here and where the dispatcher runs.',
+      'Private addresses and http need PERDURE_OUTBOUND_ALLOW_PRIVATE=1, here and where the dispatcher runs.',
     ],
-    examples: ['perdure webhooks add https://example.org/hooks --event run.ended'],
+    examples: [
+      'perdure webhooks add https://example.org/hooks --event run.ended',
+      `perdure webhooks add https://example.org/hooks --event state.untrusted --watch '/own/**'`,
+    ],
     makesStore: true,
     json: NewWebhookView,
-    run: async (context, { args: [url], options: { event } }) => {
+    run: async (context, { args: [url], options: { event, watch } }) => {
       const events = [...(event ?? webhookEvents)];
-      const made = await (await context.runtime()).webhooks.add({ url: url!, events });
+      const made = await (await context.runtime()).webhooks.add({ url: url!, events, watch: watch && [...watch] });
       await showSecret(context, made, 'is added. This is its secret');
       return undefined;
     },
@@ -169,18 +175,20 @@ export const webhookCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'webhooks set',
-    summary: 'give a webhook another address or other events',
+    summary: 'give a webhook another address, other events or other watched paths',
     args: ['WEBHOOK'],
     options: {
       url: text('URL', 'the new address'),
       event: choicesOf('EVENT', webhookEvents, `${webhookEvents.join(', ')}; replaces those before`),
+      watch: texts('PATTERN', 'paths that state.untrusted covers; replaces those before'),
     },
     examples: ['perdure webhooks set whk_… --url https://example.org/new --event run.ended'],
     json: Webhook,
-    run: async (context, { args: [id], options: { url, event } }) => {
-      const events = event && [...event];
-      if (url === undefined && !events) throw wrongCall('webhooks set needs --url or --event');
-      const webhook = await (await context.runtime()).webhooks.change(await findWebhook(context, id!), { url, events });
+    run: async (context, { args: [id], options: { url, event, watch } }) => {
+      const changes = { url, events: event && [...event], watch: watch && [...watch] };
+      if (Object.values(changes).every((value) => value === undefined))
+        throw wrongCall('webhooks set needs --url, --event or --watch');
+      const webhook = await (await context.runtime()).webhooks.change(await findWebhook(context, id!), changes);
       await context.answer(webhook, () => shown(webhook));
       return undefined;
     },

@@ -3,7 +3,7 @@ import type { Approvals } from '../../../core/runs/approvals.ts';
 import type { Session } from '../../../core/runtime/session.ts';
 import { ApprovalId, SessionId } from '../../../schema/ids.ts';
 import { findId } from '../../names/find-id.ts';
-import { type Context, defineCommand, text } from '../../parse/command.ts';
+import { type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { listings } from '../../render/listings.ts';
 import { readRuns } from '../../runs/read-runs.ts';
@@ -53,11 +53,18 @@ export const approve = defineCommand({
   name: 'approve',
   summary: 'allow a call that is waiting for approval',
   args: ['APPROVAL'],
-  options: { comment: text('TEXT', 'what the model and the log are told about it') },
+  options: {
+    comment: text('TEXT', 'what the model and the log are told about it'),
+    'for-source': flag('also allow later calls of this tool, while the taint comes from the same sources'),
+  },
+  notes: [
+    'With --for-source, a tainted call asks again only once another tool brings data from outside into the session.',
+  ],
   examples: ['perdure approve apr_…', `perdure approve apr_… --comment 'this once'`],
   json: Settled,
-  run: async (context, { args: [id], options: { comment } }) => {
-    await settle(context, id!, 'approved', (approvals, approval) => approvals.approve(approval, { comment }));
+  run: async (context, { args: [id], options: { comment, 'for-source': forSource } }) => {
+    const options = { comment, ...(forSource && { forSource }) };
+    await settle(context, id!, 'approved', (approvals, approval) => approvals.approve(approval, options));
     return undefined;
   },
 });

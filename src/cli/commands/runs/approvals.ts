@@ -15,9 +15,11 @@ const linesOf = (
   { session, approvals, questions, handoff }: OpenAsks,
 ): readonly string[] => [
   out.style('bold', session),
-  ...approvals.flatMap(({ approval, summary, at }) => [
+  ...approvals.flatMap(({ approval, summary, at, taintedBy }) => [
     ...hangingIndent('  ', printableLine(`${summary}, asked ${ago(at, now())}`), out.columns),
+    ...(taintedBy ? toType(commandText('taint', session), out) : []),
     ...toType(commandText('approve', approval), out),
+    ...(taintedBy ? toType(commandText('approve', approval, '--for-source'), out) : []),
     ...toType(commandText('deny', approval, '--comment', 'WHY'), out),
   ]),
   ...questions.flatMap(({ question, callId }) => [

@@ -1,4 +1,5 @@
 import type { Sessions } from '../../../core/runtime/sessions.ts';
+import type { CallPage } from '../../../core/state/commits.ts';
 import type { CallFilter } from '../../../core/state/record-filter.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { CallsView } from '../../../schema/views/session.ts';
@@ -6,13 +7,15 @@ import { checkIdPart, findId } from '../../names/find-id.ts';
 import { type Context, choice, defineCommand, flag, text } from '../../parse/command.ts';
 import { parseCount } from '../../parse/point.ts';
 import { parseWindow, windowOptions } from '../../parse/record-window.ts';
+import { noteOlder } from '../../render/note-older.ts';
 import { duration } from '../../render/quantity.ts';
+import { saidText } from '../../render/said-text.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age, ago, isoTime } from '../../render/time.ts';
 import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine } from '../../terminal/printable.ts';
 
-type CallRecord = Awaited<ReturnType<Sessions['toolCalls']>>[number];
+type CallRecord = CallPage['calls'][number];
 type CallStatus = CallRecord['status'];
 
 const isCallStatus: Readonly<Record<CallStatus, true>> = {
@@ -54,10 +57,18 @@ const findRun = (source: Pick<Sessions, 'toolCalls'>, named: string): Promise<Ru
     {
       ...runKind,
       among: async () =>
-        (await source.toolCalls({})).flatMap(({ run, tool }) => (run ? [{ id: run, about: tool }] : [])),
+        (await source.toolCalls({})).calls.flatMap(({ run, tool }) => (run ? [{ id: run, about: tool }] : [])),
     },
     named,
   );
+
+/** The tool, and what the agent said when it asked for the call. */
+const toolText = ({ tool, said }: CallRecord): string => {
+  const quote = saidText(said);
+  return `${printableLine(tool)}${quote ? `: ${quote}` : ''}`;
+};
+/** The width of a quote that can be read, for which other columns are dropped. */
+const enoughOfQuote = 40;
 
 const cells = (call: CallRecord, time: (at: number) => string): readonly string[] => [
   call.session,
@@ -66,7 +77,7 @@ const cells = (call: CallRecord, time: (at: number) => string): readonly string[
   time(call.at),
   call.status,
   call.durationMs === undefined ? '' : duration(call.durationMs),
-  printableLine(call.tool),
+  toolText(call),
   call.source ?? '',
   printableLine(call.callId),
 ];
@@ -78,7 +89,8 @@ const tableOf = (calls: readonly CallRecord[], { out, now }: Context, withSessio
     if (title === 'SESSION') return withSession;
     return title !== 'FROM' || calls.some(({ source }) => source);
   };
-  const shown = columns.filter(isShown);
+  const wants = calls.some(({ said }) => saidText(said)) ? { wants: enoughOfQuote } : {};
+  const shown = columns.filter(isShown).map((column) => (column.flexible ? { ...column, ...wants } : column));
   const rows = calls.map((call) => cells(call, time).filter((_, index) => isShown(columns[index]!)));
   return layOutTable(shown, rows, out.columns, (cell, { title }, row) => {
     if (row < 0) return out.style('dim', cell);
@@ -92,9 +104,11 @@ const tableOf = (calls: readonly CallRecord[], { out, now }: Context, withSessio
 const detailsOf = (call: CallRecord, { out, now }: Context): readonly string[] => {
   const { session, seq, tool, status, source, at, input, output, error } = call;
   const from = source ? `, from ${source}` : '';
+  const quote = saidText(call.said);
   const line = (mark: string, value: string) => hangingIndent(`  ${mark} `, printableLine(value), out.columns);
   return [
     out.style('bold', printableLine(`${session} seq:${seq} ${tool} ${status}${from}, ${ago(at, now())}`)),
+    ...(quote ? hangingIndent('  said ', quote, out.columns) : []),
     ...(input === undefined ? [] : line('→', JSON.stringify(input))),
     ...(output === undefined ? [] : line('←', typeof output === 'string' ? output : JSON.stringify(output))),
     ...(error ? line('←', `${error.name}: ${error.message}`) : []),
@@ -112,10 +126,12 @@ export const calls = defineCommand({
     run: text('RUN', 'only calls of this run'),
     input: flag('also show inputs and outputs; long ones are cut'),
     ...windowOptions,
-    limit: text('N', 'at most N; default 1000, with --input 100'),
+    limit: text('N', 'at most N, up to 1000; default 1000, with --input 100'),
+    cursor: text('CURSOR', 'continue with older calls from this cursor, given by an earlier answer'),
   },
   notes: [
     'A call that was refused before it ran is unknown_tool, invalid_input or denied. FROM says where a result came from that the tool did not return itself: reconcile, replay or person.',
+    'A quote after the tool is what the agent said when it asked for the call.',
     'If a fork or a rewind cuts a call off in the middle, the call is interrupted in the session that goes on from there.',
     'Calls that a rewind or a retry left behind are not listed. `perdure happened SESSION` lists those with effects.',
   ],
@@ -135,17 +151,21 @@ export const calls = defineCommand({
       ...parseWindow(options, { now: context.now(), isOneSession: named !== undefined }),
       limit: parseCount('--limit', options.limit, 1),
       input: options.input,
+      cursor: options.cursor,
     };
     const session = named === undefined ? undefined : await context.session(named);
     const source = session ?? (await context.sessions());
     const run = options.run === undefined ? undefined : await findRun(source, options.run);
-    const found = await source.toolCalls({ ...filter, run });
-    const leftBehind = session && found.length === 0 ? (await session.happened()).calls : [];
+    const page = await source.toolCalls({ ...filter, run });
+    const found = page.calls;
+    const leftBehind =
+      session && found.length === 0 && options.cursor === undefined ? (await session.happened()).calls : [];
     const hint = session && leftBehind.length > 0 ? [`left behind, with effects: perdure happened ${session.id}`] : [];
-    await context.answer({ calls: found }, () => {
+    await context.answer(page, () => {
       if (found.length === 0) return ['no tool calls match', ...hint];
       if (options.input) return found.flatMap((call) => detailsOf(call, context));
       return tableOf(found, context, named === undefined);
     });
+    await noteOlder(context, ['calls', named], options, page.cursor);
   },
 });

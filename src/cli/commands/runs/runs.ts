@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { RunPage, RunsOptions, WorkspaceRunPage } from '../../../core/runs/list-runs.ts';
 import { awaited } from '../../../schema/run.ts';
-import { type RunRecord, runStatuses } from '../../../schema/run-record.ts';
+import type { RunRecord } from '../../../schema/run-record.ts';
+import { runStatuses } from '../../../schema/statuses.ts';
 import { RunPageView, WorkspaceRunPageView } from '../../../schema/views/session.ts';
 import { nameOf } from '../../config/choose-agent.ts';
 import { type Context, choice, defineCommand, text } from '../../parse/command.ts';

@@ -1,10 +1,16 @@
 import { z } from 'zod';
-import { observe } from '../../backing/observe.ts';
+import type { Worker } from '../../../core/worker/worker.ts';
+import type { SessionEvent } from '../../../schema/event.ts';
+import { usuallyWatched } from '../../../schema/watched-paths.ts';
+import type { Observing } from '../../../servers/observe/index.ts';
+import { logOption, observe, parseWatchPaths, watchPathOption } from '../../backing/observe.ts';
 import { nameOf } from '../../config/choose-agent.ts';
 import { type Context, defineCommand, flag, text } from '../../parse/command.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
-import { awaitInterrupt, drain } from '../../runs/interrupt.ts';
+import { awaitInterrupt, awaitParent, drain } from '../../runs/interrupt.ts';
 import { parseWorkerOptions, workerOptions } from '../../runs/worker-options.ts';
+import { notesThrough } from '../../serve/note-exchange.ts';
+import type { AppendTally } from '../../serve/worker-process.ts';
 
 const parseHealth = (given: string): { host: string; port: number } => {
   const [, host = '127.0.0.1', port] = /^(?:(.+):)?(\d{1,5})$/.exec(given) ?? [];
@@ -14,21 +20,46 @@ const parseHealth = (given: string): { host: string; port: number } => {
   return { host: host.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 };
 
-const startHealth = async (context: Context, given: string) => {
+/** How many events of each type, and ends of runs by status, an append wrote. */
+const tallyOf = (appended: readonly SessionEvent[], untrusted: AppendTally['untrusted']): AppendTally => {
+  const events: Record<string, number> = {};
+  const runs: Record<string, number> = {};
+  for (const event of appended) {
+    events[event.type] = (events[event.type] ?? 0) + 1;
+    if (event.type === 'run.ended') runs[event.payload.status] = (runs[event.payload.status] ?? 0) + 1;
+  }
+  return { events, runs, ...(untrusted?.length && { untrusted }) };
+};
+
+/** Logs, counts and traces what the worker does, and reports it to the server that supervises it. */
+const startObserving = async (
+  context: Context,
+  level: string | undefined,
+  watched: readonly string[] = usuallyWatched,
+): Promise<Observing> => {
+  const { parent } = context;
+  const { untrustedCommits } = await import('../../../servers/observe/index.ts');
+  const observing = await observe(context, level ?? 'warn', watched);
+  const { onAppended, spans } = observing.runtime;
+  await context.wholeRuntime({
+    spans,
+    warn: observing.warn,
+    onAppended: (events) => {
+      onAppended(events);
+      parent?.send({ type: 'appended', ...tallyOf(events, untrustedCommits(events, watched)) });
+    },
+    ...(parent && { notes: notesThrough(parent) }),
+  });
+  return observing;
+};
+
+const startHealth = async (context: Context, given: string, observing: Observing, worker: Worker) => {
   const place = parseHealth(given);
-  const observing = await observe(context, 'warn');
-  const runtime = await context.wholeRuntime({ ...observing.runtime, warn: observing.warn });
-  return async (state: Parameters<typeof import('../../../servers/http/index.ts').serveHealth>[1]['worker']) => {
-    const { serveHealth } = await import('../../../servers/http/index.ts');
-    const { metrics } = observing.server;
-    const server = await serveHealth(runtime, { ...place, worker: state, metrics });
-    await context.note(`health is at ${server.url}`);
-    const stop = async (): Promise<void> => {
-      await server.stop();
-      await observing.stop();
-    };
-    return { url: server.url, stop };
-  };
+  const { serveHealth } = await import('../../../servers/http/index.ts');
+  const { metrics } = observing.server;
+  const server = await serveHealth(await context.wholeRuntime(), { ...place, worker: () => worker.state(), metrics });
+  await context.note(`health is at ${server.url}`);
+  return server;
 };
 
 export const worker = defineCommand({
@@ -39,6 +70,8 @@ export const worker = defineCommand({
     once: flag('exit when there is nothing left to do'),
     session: text('SESSION', 'only this session, and those of its subagents'),
     ...workerOptions,
+    log: logOption('default: only warnings, as text'),
+    'watch-path': watchPathOption,
     health: text('[HOST:]PORT', 'serve /healthz, /readyz, /metrics and a status page there'),
   },
   notes: [
@@ -55,25 +88,32 @@ export const worker = defineCommand({
   backingOptions: ['store', 'config', 'workspace'],
   json: z.strictObject({ agents: z.array(z.string()), health: z.string().optional() }),
   run: async (context, { options: given }) => {
+    const { parent } = context;
     const options = await parseWorkerOptions(context, given);
-    const serveState = given.health === undefined ? undefined : await startHealth(context, given.health);
+    if (given.health !== undefined) parseHealth(given.health);
+    const isObserved = parent !== undefined || given.health !== undefined || given.log !== undefined;
+    const watched = parseWatchPaths(given['watch-path']);
+    const observing = isObserved ? await startObserving(context, given.log, watched) : undefined;
     const session = given.session === undefined ? undefined : (await context.session(given.session)).id;
     const working = await context.worker({ ...options, session });
-    const { stopped, release } = awaitInterrupt(context, working);
-    const health = await serveState?.(() => working.state());
+    const { stopped, release } = parent ? awaitParent(context, parent, working) : awaitInterrupt(context, working);
+    const health =
+      given.health === undefined ? undefined : await startHealth(context, given.health, observing!, working);
     const { agents } = await context.config();
     await context.answer({ agents: agents.map(nameOf), ...(health && { health: health.url }) }, () => []);
-    await context.note(`at work for ${agents.map(nameOf).join(', ')}; Ctrl-C stops`);
+    if (!parent) await context.note(`at work for ${agents.map(nameOf).join(', ')}; Ctrl-C stops`);
     try {
       if (given.once) await Promise.race([working.runUntilIdle(), stopped]);
       else {
         await working.start();
+        parent?.send({ type: 'ready' });
         await stopped;
       }
       await drain(context, working);
     } finally {
       await working.stop();
       await health?.stop();
+      await observing?.stop();
       release();
     }
     return undefined;

@@ -47,7 +47,8 @@ const fileLines = ({ changes, conflicts }: Adoption['files'], taken: Choice, out
   }),
 ];
 
-const linesOf = (adoption: Adoption, taken: Choice, out: Terminal): readonly string[] => {
+/** What an adoption changed, and what both sides had changed. */
+export const adoptionLines = (adoption: Adoption, taken: Choice, out: Terminal): readonly string[] => {
   const { adopted, conflicts, commit, files, happened } = adoption;
   const entries = files.changes.length > 0 ? adopted.filter((path) => !isFile(path)) : adopted;
   return [
@@ -81,6 +82,6 @@ export const adopt = defineCommand({
     checkSessionName(branch!);
     const session = await context.session(named!);
     const adoption = await session.adopt(await context.sessionId(branch!), { onConflict, why: options.why });
-    await context.answer(adoption, () => linesOf(adoption, onConflict, context.out));
+    await context.answer(adoption, () => adoptionLines(adoption, onConflict, context.out));
   },
 });

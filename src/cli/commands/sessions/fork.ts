@@ -14,7 +14,10 @@ export const fork = defineCommand({
   summary: 'start a new session from a point of another, and print its id',
   args: ['SESSION'],
   options: {
-    at: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; default now'),
+    at: text(
+      'POINT',
+      'turn:3 (or just 3) for the end of a turn, seq:17 for an event, turn:5#1 for an attempt; default now',
+    ),
     title: text('TEXT', 'a title of its own'),
   },
   notes: [
@@ -22,7 +25,11 @@ export const fork = defineCommand({
     'Calls with effects beyond the point are listed on stderr; `perdure happened SESSION --after POINT` lists them before.',
     'Without --at, a fork of a damaged session continues from its last good event, and says what is lost.',
   ],
-  examples: ['perdure fork ses_…', `perdure fork ses_… --at turn:3 --title 'The other way'`],
+  examples: [
+    'perdure fork ses_…',
+    `perdure fork ses_… --at turn:3 --title 'The other way'`,
+    'perdure fork ses_… --at turn:5#1',
+  ],
   json: ForkView.extend({ leftBehind: z.array(RunId), damage: DamageView.optional() }).meta({
     id: 'Fork',
     description:

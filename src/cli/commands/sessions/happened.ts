@@ -8,7 +8,7 @@ export const happened = defineCommand({
   summary: 'list calls with effects that a rewind, a retry, a fork or an adoption left behind',
   args: ['SESSION'],
   options: {
-    after: text('POINT', 'what going back to turn:3 (or just 3), or to seq:17, would leave behind'),
+    after: text('POINT', 'what going back to turn:3 (or just 3), seq:17 or turn:5#1 would leave behind'),
   },
   notes: ['Nothing undoes these calls. The model is told about them, and a `once` call that repeats one is held back.'],
   examples: ['perdure happened ses_…', 'perdure happened ses_… --after turn:3'],

@@ -7,7 +7,9 @@ import { asksForCommits, commitOptions } from '../../parse/commit-filter.ts';
 import { optionalPoint, parseCount } from '../../parse/point.ts';
 import { wrongCall } from '../../parse/wrong-call.ts';
 import { eventGist } from '../../render/event-gist.ts';
+import { followCommits } from '../../render/follow-commits.ts';
 import { listCommits } from '../../render/list-commits.ts';
+import { quoteListed } from '../../render/said-text.ts';
 import { isoTime, localDay, localTime } from '../../render/time.ts';
 import { truncate } from '../../terminal/display-width.ts';
 import { printable, printableJson } from '../../terminal/printable.ts';
@@ -16,10 +18,10 @@ import type { Terminal } from '../../terminal/terminal.ts';
 const eventOptions = {
   after: text('SEQ', 'only events after this one'),
   limit: text('N', 'at most N'),
-  at: text('POINT', 'up to turn:3 (or just 3), or up to seq:17'),
-  follow: flag('wait for new events and show them, until Ctrl-C', 'f'),
+  at: text('POINT', 'up to turn:3 (or just 3), seq:17, or turn:5#1 for an attempt'),
+  follow: flag('wait for new events or commits and show them, until Ctrl-C', 'f'),
 } as const;
-const eventsOnly = ['after', 'at', 'follow'] as const;
+const eventsOnly = ['after', 'at'] as const;
 
 const maxGist = 200;
 /**
@@ -43,7 +45,11 @@ const typeCell = (type: string, room: number): string => {
 };
 
 /** One event as a line. A terminal shows the time of day, with a heading for each day; a pipe gets the full time. */
-const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal): string => {
+const eventLine = (
+  event: SessionEvent,
+  quote: string | undefined,
+  { isTerminal, columns, style }: Terminal,
+): string => {
   const { seq, at, turn, type, actor } = event;
   const isNarrow = columns < leastForTime;
   const time = isNarrow ? '' : `${isTerminal ? localTime(at) : isoTime(at)}  `;
@@ -53,7 +59,8 @@ const eventLine = (event: SessionEvent, { isTerminal, columns, style }: Terminal
   const kind = typeCell(type, columns - `${place}    ${who}`.length - enoughForGist);
   const fixed = `${place}  ${kind}  ${who}`;
   const room = isTerminal ? Math.max(8, Math.min(columns - fixed.length, maxGist)) : Number.POSITIVE_INFINITY;
-  const gist = truncate(eventGist(event, room * charsOfColumn), room);
+  const text = [eventGist(event, room * charsOfColumn), quote].filter(Boolean).join(': ');
+  const gist = truncate(text, room);
   return `${style('dim', place)}  ${kind}  ${style('dim', who)}${gist}`.trimEnd();
 };
 
@@ -66,6 +73,7 @@ const leftOutNote = ({ columns, style }: Terminal): string => {
 const writerOf = ({ out, json }: Context) => {
   let day = '';
   let note = leftOutNote(out);
+  const quoteOf = quoteListed();
   return async (event: SessionEvent): Promise<void> => {
     if (json) return out.write(`${printableJson(event)}\n`);
     const today = localDay(event.at);
@@ -73,7 +81,7 @@ const writerOf = ({ out, json }: Context) => {
     day = today;
     const before = note + heading;
     note = '';
-    return out.write(`${before}${eventLine(event, out)}\n`);
+    return out.write(`${before}${eventLine(event, quoteOf(event), out)}\n`);
   };
 };
 
@@ -99,12 +107,13 @@ export const log = defineCommand({
   args: ['[SESSION]'],
   options: { ...eventOptions, ...commitOptions },
   notes: [
-    'Events come oldest first, commits newest first. With --json, each line is one of them.',
+    'Events come oldest first, commits newest first, but oldest first with --follow. With --json, each line is one of them.',
     'In a PATTERN, * stands for any text within one name, ** at the end for everything below, and ~1 for a slash in a name.',
   ],
   examples: [
     'perdure log ses_… --after 17 --follow  # until Ctrl-C',
     'perdure log ses_… --json | jq .type',
+    'perdure log ses_… --follow --provenance unverified  # until Ctrl-C',
     `perdure log ses_… --last 5 --path '/filesModified/**'`,
     'perdure log --all --file src/auth.ts --since 7d',
   ],
@@ -114,6 +123,7 @@ export const log = defineCommand({
   run: async (context, { args: [session], options }) => {
     if (session === undefined && !options.all) throw wrongCall('log needs SESSION: see `perdure help log`');
     if (!asksForCommits(options)) return void (await listEvents(context, session!, options));
+    if (options.follow) return void (await followCommits(context, session!, options));
     const ofEvents = eventsOnly.find((name) => options[name] !== undefined);
     if (ofEvents)
       throw wrongCall(`--${ofEvents} is for events, but the other options ask for commits: leave out one or the other`);

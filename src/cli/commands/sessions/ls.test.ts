@@ -120,3 +120,12 @@ test('[VIEW10] ls shows that the last run failed, until there is a newer input',
   await session.send('again');
   expect((await cli(['ls'])).out).not.toContain('LAST RUN');
 });
+
+test('[SEE7] ls --include-private lists private sessions of others, and the audit log says so', async () => {
+  const { runtime, ids } = await start();
+  const { id } = await runtime.as({ workspace: 'local', member: 'ada' }).sessions.open({ visibility: 'private' });
+  expect(await ids()).toEqual([]);
+  expect(await ids('--include-private')).toEqual([id]);
+  expect(await ids('--include-private', '--all')).toEqual([id]);
+  expect((await runtime.audit.list()).entries.map(({ verb }) => verb)).toContain('sessions.list');
+});

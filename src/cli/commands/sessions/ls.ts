@@ -4,7 +4,7 @@ import { SessionPageView } from '../../../schema/views/session.ts';
 import { inUse } from '../../names/find-session.ts';
 import { type Context, defineCommand, flag } from '../../parse/command.ts';
 import { count } from '../../render/quantity.ts';
-import { listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
+import { hasFilter, listingOptions, nothingListed, readListing } from '../../render/session-listing.ts';
 import { sessionName } from '../../render/session-name.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age } from '../../render/time.ts';
@@ -82,8 +82,7 @@ const tableOf = (sessions: readonly SessionSummary[], { out, now }: Context): re
 const maxCounted = 100;
 
 /**
- * Note on archived sessions that the listing left out. A listing that reached its end has read all sessions, so this
- * query costs no more.
+ * Note on archived sessions that the listing left out.
  */
 const archivedText = async (sessions: Sessions): Promise<string | undefined> => {
   const { sessions: archived, cursor } = await sessions.list({ status: 'archived', limit: maxCounted });
@@ -96,25 +95,43 @@ export const ls = defineCommand({
   name: 'ls',
   summary: 'list sessions, newest change first: what they wait for, failed last runs, the progress of plans',
   args: [],
-  options: { ...listingOptions, all: flag('all of them, archived ones too') },
+  options: {
+    ...listingOptions,
+    all: flag('all of them, archived ones too'),
+    'include-private': flag('private ones of others too: for admins, and audited'),
+  },
   notes: [
     'Archived sessions are listed with --all or --status archived.',
     'An untitled session is listed by the first words that a person sent to it.',
   ],
-  examples: ['perdure ls', 'perdure ls --status paused', `perdure ls --all --json | jq -r '.sessions[].id'`],
+  examples: [
+    'perdure ls',
+    'perdure ls --status paused',
+    'perdure ls --agent coder --run failed --since 24h',
+    'perdure ls --metadata ticket=OPS-12',
+    `perdure ls --all --json | jq -r '.sessions[].id'`,
+  ],
   needsNoAgents: true,
   json: SessionPageView,
   run: async (context, { options }) => {
     const isWhole = options.all || options.status !== undefined;
-    const read = async (query: ListOptions) =>
-      (await context.sessions()).list({ ...(!isWhole && { status: [...inUse] }), ...query });
-    const pages = await readListing(options, read, pageSize);
+    const sessions = await context.sessions();
+    const hidden = options['include-private'] && { includePrivate: true };
+    const list = (query: ListOptions) =>
+      sessions.list({ ...(!isWhole && { status: [...inUse] }), ...hidden, ...query });
+    // With several filters, a page can be empty although a later one is not.
+    const read = async (query: ListOptions) => {
+      let page = await list(query);
+      while (page.sessions.length === 0 && page.cursor) page = await list({ ...query, cursor: page.cursor });
+      return page;
+    };
+    const pages = await readListing(options, read, { pageSize, now: context.now() });
     const { cursor } = pages.at(-1)!;
     const page = { sessions: pages.flatMap((each) => each.sessions), ...(cursor && { cursor }) };
-    const archived = isWhole || cursor || context.json ? undefined : await archivedText(await context.sessions());
+    const archived = isWhole || cursor || context.json || hasFilter(options) ? undefined : await archivedText(sessions);
     await context.answer(page, () => {
       if (page.sessions.length > 0) return tableOf(page.sessions, context);
-      return archived ? 'every session is archived' : nothingListed(options.status);
+      return archived && !hasFilter(options) ? 'every session is archived' : nothingListed(options);
     });
     if (cursor)
       await context.note(`there are more: \`perdure ls --all\` lists them${isWhole ? '' : ', archived ones too'}`);

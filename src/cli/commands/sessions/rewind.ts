@@ -12,7 +12,7 @@ export const cancelledInputs = ({ length }: readonly unknown[]): string =>
   length > 0 ? `; cancelled: ${count(length, 'waiting input')}` : '';
 
 /** Whether the person at the terminal goes on in view of these calls. A pipe is not asked. */
-const isConfirmed = async (context: Context, beyond: HappenedCalls): Promise<boolean> => {
+export const isConfirmed = async (context: Context, beyond: HappenedCalls): Promise<boolean> => {
   const person = beyond.calls.length > 0 && !context.json ? context.person() : undefined;
   if (!person?.isTerminal) return true;
   try {
@@ -29,7 +29,10 @@ export const rewind = defineCommand({
   summary: 'go on from an earlier point of a session; nothing is erased',
   args: ['SESSION'],
   options: {
-    to: text('POINT', 'turn:3 (or just 3) for the end of a turn, seq:17 for an event; required'),
+    to: text(
+      'POINT',
+      'turn:3 (or just 3) for the end of a turn, seq:17 for an event, turn:5#1 for an attempt; required',
+    ),
     reason: text('TEXT', 'why, for the log'),
     'dry-run': flag('only list the calls with effects beyond the point'),
     yes: flag('do not ask when calls with effects happened beyond the point'),

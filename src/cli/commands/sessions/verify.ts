@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { BundleVerification } from '../../../core/bundles/verify-bundle.ts';
-import type { Verification } from '../../../core/maintenance/verify.ts';
+import type { Verification, VerifyOptions, VerifyProgress } from '../../../core/maintenance/verify.ts';
 import type { Sessions } from '../../../core/runtime/sessions.ts';
 import { type ErrorCode, errorCodes, PerdureError } from '../../../schema/error.ts';
 import { SessionId } from '../../../schema/ids.ts';
@@ -72,11 +72,19 @@ async function* allIds(sessions: Sessions): AsyncGenerator<string, void, void> {
   }
 }
 
+const phases = { log: 'events read', state: 'events folded', files: 'events with files checked' } as const;
+const phaseText = ({ phase, done, total }: VerifyProgress): string =>
+  `${done.toLocaleString('en')} of ${total.toLocaleString('en')} ${phases[phase]}`;
+
 /** Checks one session. An unreadable session is returned as a result, so that the others are still checked. */
-const check = async (sessions: Sessions, id: string, quick: boolean): Promise<Checked> => {
+const check = async (
+  sessions: Sessions,
+  id: string,
+  options: Pick<VerifyOptions, 'quick' | 'onProgress'>,
+): Promise<Checked> => {
   try {
     const session = await sessions.get(id);
-    return { session: id, ...(await session.verify({ quick })) };
+    return { session: id, ...(await session.verify(options)) };
   } catch (error) {
     if (!(error instanceof PerdureError) || error.code === 'SESSION_NOT_FOUND') throw error;
     return { session: id, ok: false, error: { code: error.code, message: error.message } };
@@ -119,16 +127,21 @@ export const verify = defineCommand({
     }
     const done: Checked[] = [];
     const files: CheckedFile[] = [];
+    let progress: VerifyProgress | undefined;
+    const onProgress = (now: VerifyProgress): void => {
+      progress = now;
+    };
+    const options = { quick, onProgress };
     await withProgress(
       context.err,
-      () => `verifying, ${count(done.length, 'session')} done`,
+      () => `verifying, ${count(done.length, 'session')} done${progress ? `, ${phaseText(progress)}` : ''}`,
       async () => {
         for (const named of args.filter(isFile)) files.push(await checkFile(named));
         const ids = args.filter((named) => !isFile(named));
         if (!all && ids.length === 0) return;
         const sessions = await context.sessions();
-        if (all) for await (const id of allIds(sessions)) done.push(await check(sessions, id, quick));
-        for (const named of ids) done.push(await check(sessions, await context.sessionId(named), quick));
+        if (all) for await (const id of allIds(sessions)) done.push(await check(sessions, id, options));
+        for (const named of ids) done.push(await check(sessions, await context.sessionId(named), options));
       },
     );
     const total = count(done.length, 'session');

@@ -95,7 +95,7 @@ test('[FALL12] a server says the same of its agents, over HTTP, to the CLI and a
   const lines = await greetingOf(context, runtime, {
     url: server.url,
     takenPort: undefined,
-    worksHere: true,
+    workers: 1,
     key: undefined,
   });
   expect(lines).toContain('agents: coder 3 uses anthropic/a (not configured), openai/b');

@@ -1,3 +1,4 @@
+import { newId } from '../../../schema/ids.ts';
 import { pointerOf } from '../../../schema/pointer.ts';
 import type { PatchOperation } from '../../../schema/state.ts';
 import { provenances } from '../../../schema/state.ts';
@@ -10,6 +11,7 @@ import { commitGist } from '../../render/commit-table.ts';
 const options = {
   patch: text('JSON', 'an RFC 6902 patch of the state; - reads it from stdin'),
   fact: texts('KEY=VALUE', 'set a fact; may be repeated'),
+  progress: texts('TEXT', 'add a note on the progress of the work; may be repeated'),
   why: text('TEXT', 'why, for the log'),
   provenance: choice('LEVEL', provenances, `how reliable it is: ${provenances.join(', ')}`),
 };
@@ -28,11 +30,20 @@ const factOperation = (assignment: string): PatchOperation => {
   return { op: 'add', path: pointerOf('facts', key), value: jsonOrText(value!) as never };
 };
 
-const changeOf = async ({ stdin }: Context, { options: { patch, fact } }: Call<typeof options>) => {
-  if ((patch === undefined) === (fact === undefined)) {
-    throw wrongCall('commit needs either --patch JSON or --fact KEY=VALUE: see `perdure help commit`');
+const noteOperation = (note: string): PatchOperation => ({
+  op: 'add',
+  path: pointerOf('progress', newId('note')),
+  value: { note },
+});
+
+const changeOf = async ({ stdin }: Context, { options: { patch, fact, progress } }: Call<typeof options>) => {
+  const entries = [...(fact ?? []).map(factOperation), ...(progress ?? []).map(noteOperation)];
+  if ((patch === undefined) === (entries.length === 0)) {
+    throw wrongCall(
+      'commit needs either --patch JSON or --fact KEY=VALUE or --progress TEXT: see `perdure help commit`',
+    );
   }
-  if (fact) return fact.map(factOperation);
+  if (entries.length > 0) return entries;
   const source = patch === '-' ? await readText(stdin()) : patch!;
   return parseJson('the patch', source) as readonly PatchOperation[];
 };
@@ -45,6 +56,7 @@ export const commit = defineCommand({
   notes: ['The VALUE of a fact is read as JSON if possible, else as text: port=8080 is a number.'],
   examples: [
     `perdure commit ses_… --fact port=8080 --why 'read from .env'`,
+    `perdure commit ses_… --progress 'the tests pass, the docs are left'`,
     `perdure commit ses_… --patch '[{"op":"remove","path":"/facts/port"}]'`,
   ],
   json: CommitView.nullable(),

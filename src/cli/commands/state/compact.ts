@@ -7,11 +7,23 @@ import { hangingIndent } from '../../terminal/hanging-indent.ts';
 import { printableLine, printableLines } from '../../terminal/printable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 
-const linesOf = ({ from, to, summary, evicted }: Compaction, out: Terminal): readonly string[] => [
+type Shown = Pick<Compaction, 'extracted' | 'dropped'>;
+
+const extractedLines = ({ extracted, dropped }: Shown, out: Terminal): readonly string[] => [
+  ...(extracted.length > 0 ? [out.style('bold', 'committed to the state as unverified')] : []),
+  ...extracted.flatMap((path) => hangingIndent('  ', printableLine(path), out.columns)),
+  ...(dropped.length > 0 ? [out.style('bold', 'not committed')] : []),
+  ...dropped.flatMap(({ entry, reason }) =>
+    hangingIndent('  ', `${printableLine(entry)}: ${printableLine(reason)}`, out.columns),
+  ),
+];
+
+const linesOf = ({ from, to, summary, evicted, ...more }: Compaction, out: Terminal): readonly string[] => [
   out.style('bold', `a summary stands for seq:${from} to seq:${to}`),
   ...printableLines(summary).flatMap((line) => wrap(line, out.columns)),
+  ...extractedLines(more, out),
   out.style('bold', 'can be recalled by key'),
-  ...hangingIndent('  ', evicted.map(printableLine).join(' '), out.columns),
+  ...evicted.flatMap(({ key }) => hangingIndent('  ', printableLine(key), out.columns)),
 ];
 
 export const compact = defineCommand({
@@ -19,7 +31,9 @@ export const compact = defineCommand({
   summary: 'replace older turns in contexts with a summary; nothing is erased',
   args: ['SESSION'],
   options: { keep: text('N', 'how many of the last turns to keep as they are; default 4') },
-  notes: ['The summary is made without a model. `perdure recall SESSION KEY` brings back what it stands for.'],
+  notes: [
+    'The summary is made without a model and extracts no facts. `perdure recall SESSION KEY` brings back what it stands for.',
+  ],
   examples: ['perdure compact ses_… --keep 2'],
   json: CompactionView.shape.compaction.unwrap().nullable(),
   run: async (context, { args, options }) => {

@@ -3,13 +3,15 @@ import { defineCommand, text } from '../../parse/command.ts';
 import { optionalPoint, parseCount } from '../../parse/point.ts';
 import { count } from '../../render/quantity.ts';
 import { renderMessages } from '../../render/render-transcript.ts';
+import { hangingIndent } from '../../terminal/hanging-indent.ts';
+import { printableLine } from '../../terminal/printable.ts';
 
 export const context = defineCommand({
   name: 'context',
   summary: 'show the context that a model would get next',
   args: ['SESSION'],
   options: {
-    at: text('POINT', 'as it was at turn:3 (or just 3), or at seq:17'),
+    at: text('POINT', 'as it was at turn:3 (or just 3), seq:17, or turn:5#1 for an attempt'),
     'max-tokens': text('N', 'at most about N tokens'),
   },
   examples: [
@@ -26,6 +28,8 @@ export const context = defineCommand({
     await context.answer(found, () => [
       context.out.style('dim', `about ${count(found.tokens, 'token')}, from event ${found.from}`),
       ...renderMessages([...(found.system ? [system] : []), ...found.messages], context.out),
+      ...(found.evicted.length > 0 ? [context.out.style('bold', 'left out; can be recalled by key')] : []),
+      ...found.evicted.flatMap(({ key }) => hangingIndent('  ', printableLine(key), context.out.columns)),
     ]);
   },
 });

@@ -7,16 +7,21 @@ import { changedFileText } from '../../files/file-text.ts';
 import { setAsideOption, whereOf } from '../../files/where.ts';
 import { parsePlace, placeIn } from '../../names/place.ts';
 import { type Command, type Context, defineCommand, flag, text } from '../../parse/command.ts';
-import { parseCount } from '../../parse/point.ts';
+import { optionalPoint, parseCount } from '../../parse/point.ts';
 import { count } from '../../render/quantity.ts';
+import { renderUnified } from '../../render/render-unified.ts';
+import { reasonText } from '../../render/said-text.ts';
 import { type Column, layOutTable } from '../../render/table.ts';
 import { age, isoTime } from '../../render/time.ts';
-import { breakAt, displayWidth, truncate } from '../../terminal/display-width.ts';
-import { printable, printableLine, printableLines } from '../../terminal/printable.ts';
+import { truncate } from '../../terminal/display-width.ts';
+import { printable, printableLine } from '../../terminal/printable.ts';
 import { withProgress } from '../../terminal/progress.ts';
-import type { Style, Terminal } from '../../terminal/terminal.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 
-const options = { at: text('POINT', 'as they were at turn:3 (or just 3), or at seq:17'), 'set-aside': setAsideOption };
+const options = {
+  at: text('POINT', 'as they were at turn:3 (or just 3), seq:17, or turn:5#1 for an attempt'),
+  'set-aside': setAsideOption,
+};
 
 const fileColumns: readonly Column[] = [
   { title: 'MODE', align: 'right', leaves: 1 },
@@ -65,31 +70,10 @@ const cat = defineCommand({
   },
 });
 
-const lineStyles: readonly (readonly [RegExp, Style])[] = [
-  [/^(diff|index|---|\+\+\+|rename|similarity|old mode|new mode|new file|deleted file)/, 'bold'],
-  [/^@@/, 'cyan'],
-  [/^\+/, 'green'],
-  [/^-/, 'red'],
-];
-
-const continued = '↳ ';
-
-/**
- * Splits a line that is too long. Continuations are marked, so that none can be mistaken for another line of the
- * patch.
- */
-const piecesOf = (line: string, columns: number): readonly string[] =>
-  displayWidth(line) <= columns
-    ? [line]
-    : breakAt(line, columns - displayWidth(continued)).map((piece, index) => (index > 0 ? continued : '') + piece);
-
 const diffLines = ({ unified, files }: FilesDiff, out: Terminal): readonly string[] => {
   if (files.length === 0) return ['no difference'];
   if (unified === '') return [`${count(files.length, 'folder')} changed, no file`];
-  return printableLines(unified.replace(/\n$/, '')).flatMap((line) => {
-    const style = lineStyles.find(([form]) => form.test(line))?.[1];
-    return piecesOf(line, out.columns).map((piece) => (style ? out.style(style, piece) : piece));
-  });
+  return renderUnified(unified, out);
 };
 
 /** Writes a diff. A pipe gets the exact patch, which `git apply` accepts. */
@@ -139,7 +123,7 @@ const historyTable = (versions: readonly FileVersion[], { out, now }: Context): 
     time(each.at),
     String(each.turn),
     by(printableLine(each.cause ? `tool:${each.cause.tool}` : each.actor)),
-    `${changedFileText(each)}${each.why ? `: ${printableLine(each.why)}` : ''}`,
+    [changedFileText(each), reasonText(each)].filter(Boolean).join(': '),
   ]);
   return layOutTable(historyColumns, rows, out.columns, (cell, _, row) => (row < 0 ? out.style('dim', cell) : cell));
 };
@@ -149,16 +133,18 @@ const history = defineCommand({
   summary: 'list the changes of a file, newest first: who, in which turn, and why',
   args: ['SESSION', 'PATH'],
   options: {
+    at: text('POINT', 'only changes up to turn:3 (or just 3), seq:17, or turn:5#1 for an attempt'),
     limit: text('N', 'at most N; default 100'),
     'include-rewound': flag('include what rewinds left behind'),
   },
   notes: ['If the file was renamed, the list goes on under its earlier name.'],
-  examples: ['perdure files history ses_… src/main.ts'],
+  examples: ['perdure files history ses_… src/main.ts', 'perdure files history ses_… src/main.ts --at turn:3'],
   json: FileHistoryView,
   run: async (context, { args: [named, path], options }) => {
     const limit = parseCount('--limit', options.limit, 1);
+    const at = optionalPoint(options.at);
     const session = await context.session(named!);
-    const versions = await session.files.history(path!, { limit, includeRewound: options['include-rewound'] });
+    const versions = await session.files.history(path!, { at, limit, includeRewound: options['include-rewound'] });
     await context.answer({ versions }, () =>
       versions.length > 0 ? historyTable(versions, context) : `no changes of ${printable(path!)} are known`,
     );

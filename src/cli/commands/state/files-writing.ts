@@ -57,7 +57,7 @@ const get = defineCommand({
   args: ['SESSION', '[PATH]'],
   options: {
     to: text('FOLDER', 'where to; required'),
-    at: text('POINT', 'as they were at turn:3 (or just 3), or at seq:17'),
+    at: text('POINT', 'as they were at turn:3 (or just 3), seq:17, or turn:5#1 for an attempt'),
     'set-aside': setAsideOption,
   },
   notes: ['PATH is copied to the same path below FOLDER; without PATH, everything is.'],
@@ -125,7 +125,7 @@ const restore = defineCommand({
     why: text('TEXT', 'why, for the log'),
   },
   notes: [
-    'A PLACE is turn:3 (or just 3), seq:17, ses_… for where another session is now, or ses_…@turn:3. Nothing is erased: the current files stay in the log.',
+    'A PLACE is turn:3 (or just 3), seq:17, turn:5#1 for the first attempt at turn 5, ses_… for where another session is now, or ses_…@turn:3. Nothing is erased: the current files stay in the log.',
   ],
   examples: ['perdure files restore ses_… 3 --dry-run', 'perdure files restore ses_… seq:17 src/main.ts'],
   json: RestoredFilesView,

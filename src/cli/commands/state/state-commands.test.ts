@@ -36,7 +36,7 @@ describe('wrong calls', () => {
     [`state ${id} --path facts`, /JSON Pointer such as/],
     ['log', /log needs SESSION/],
     [`log ${id} --all`, /leave out SESSION/],
-    [`log ${id} --commits --follow`, /--follow is for events/],
+    [`log ${id} --commits --follow --since 1d`, /leave out --since/],
     [`log ${id} --tool edit --after 3`, /--after is for events/],
     [`log ${id} --since yesterday`, /--since is a date/],
     ['log --all --last 3', /about one session/],
@@ -105,7 +105,7 @@ describe('on a terminal of 80 columns', () => {
         { why: long },
       );
     }
-    const [call] = await session.toolCalls();
+    const [call] = (await session.toolCalls()).calls;
     await runtime.close();
     return { session: session.id, branch: branch.id, call: call!.callId };
   };

@@ -20,16 +20,19 @@ const clipped = (text: string, turn: number): string => {
   return `${head}\n[… ${left} of ${text.length} characters left out; recall turn:${turn} for all of it …]\n${tail}`;
 };
 
+const textOf = ({ content }: Message): string =>
+  content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+/** Whether the model receives only the beginning and the end of a broken-off answer. */
+export const isToldInPart = (message: Message): boolean => textOf(message).length > maxToldChars;
+
 /**
  * A broken-off answer as the model receives it: the text, and a note that it is not complete. Its reasoning is left out,
  * because providers accept reasoning only with the signature that comes at its end.
  */
-export const toldBrokenOff = (
-  { id, content }: Message,
-  why: BrokenOff,
-  turn: number,
-): readonly [Message, ...Message[]] => {
-  const text = content.map((part) => (part.type === 'text' ? part.text : '')).join('');
+export const toldBrokenOff = (message: Message, why: BrokenOff, turn: number): readonly [Message, ...Message[]] => {
+  const { id } = message;
+  const text = textOf(message);
   const where = text === '' ? 'before its first word' : 'there';
   const note: Message = {
     id,

@@ -1,19 +1,18 @@
 import type { Message, ToolResultPart } from '../../../schema/message.ts';
 import { endsWithin } from './clip.ts';
 import { charsPerToken, estimateTokens, type Unit } from './context-units.ts';
+import { callKey, cutNote, keyName } from './recall-key.ts';
 import { shownChars } from './shown-chars.ts';
 
-/** The space reserved for the note about a cut output, without the call id. */
+/** The space reserved for the note about a cut output, without the name of the call. */
 const noteChars = 120;
 
 const textOf = ({ output }: ToolResultPart): string => (typeof output === 'string' ? output : JSON.stringify(output));
 
-const clipResult = (part: ToolResultPart, maxChars: number): ToolResultPart => {
-  if (shownChars(part.output) <= maxChars) return part;
+const clipResult = (part: ToolResultPart, key: string, maxChars: number): ToolResultPart => {
   const text = textOf(part);
-  const [head, tail] = endsWithin(text, maxChars - noteChars - part.callId.length);
-  const left = text.length - head.length - tail.length;
-  const note = `[… ${left} of ${text.length} characters left out; recall call:${part.callId} for all of it …]`;
+  const [head, tail] = endsWithin(text, maxChars - noteChars - keyName(key).length);
+  const note = cutNote(key, text.length - head.length - tail.length, text.length);
   return { ...part, output: [head, note, tail].filter(Boolean).join('\n') };
 };
 
@@ -40,11 +39,18 @@ export const clipResults = (unit: Unit, maxTokens: number): Unit => {
   const lengths = results.map(({ output }) => shownChars(output));
   const others = unit.tokens * charsPerToken - lengths.reduce((sum, length) => sum + length, 0);
   const share = fairShare(lengths, maxTokens * charsPerToken - others);
+  // The results of a unit are in the order of its calls.
+  const calls = unit.messages.flatMap(({ content }) => content.filter((part) => part.type === 'tool-call'));
+  const leftOut = new Set(unit.leftOut);
+  const shownPart = (part: ToolResultPart, index: number): ToolResultPart => {
+    if (lengths[index]! <= share) return part;
+    const key = callKey(calls[index]!, unit.turn);
+    leftOut.add(key);
+    return clipResult(part, key, share);
+  };
   const messages = unit.messages.map(
-    (message): Message =>
-      message.role === 'tool'
-        ? { ...message, content: message.content.map((part) => clipResult(part, share)) }
-        : message,
+    (message): Message => (message.role === 'tool' ? { ...message, content: message.content.map(shownPart) } : message),
   );
-  return { ...unit, messages, tokens: messages.reduce((sum, message) => sum + estimateTokens(message), 0) };
+  const tokens = messages.reduce((sum, message) => sum + estimateTokens(message), 0);
+  return { ...unit, messages, tokens, leftOut: [...leftOut] };
 };

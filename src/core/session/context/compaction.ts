@@ -1,15 +1,8 @@
 import type { Message } from '../../../schema/message.ts';
 import { shorten } from './clip.ts';
 import type { ContextEntry } from './context-units.ts';
-
-/** The input of a summarizer: the messages that will leave the context, and the previous summary. */
-export interface SummaryInput {
-  readonly entries: readonly ContextEntry[];
-  readonly previous?: string | undefined;
-}
-
-/** Writes a summary, with or without a model. */
-export type Summarize = (input: SummaryInput) => string | Promise<string>;
+import type { Summarize } from './extraction.ts';
+import { callKey, turnsKey, turnsOfKey } from './recall-key.ts';
 
 const maxSummaryChars = 8000;
 const maxEvictedCalls = 200;
@@ -61,22 +54,16 @@ export const summarizeByTurn: Summarize = ({ entries, previous }) => {
   return kept.toReversed().join('\n');
 };
 
-/** Parses a key such as `turn:3` or `turns:1-4`. Returns undefined for any other key. */
-export const turnsOfKey = (key: string): { readonly from: number; readonly to: number } | undefined => {
-  const [, from, to = from] = /^turns?:(\d{1,15})(?:-(\d{1,15}))?$/.exec(key) ?? [];
-  return from === undefined ? undefined : { from: Number(from), to: Number(to) };
-};
-
 const callKeys = (entries: readonly ContextEntry[]): readonly string[] =>
-  entries.flatMap(({ message }) =>
+  entries.flatMap(({ message, turn }) =>
     message.role === 'assistant'
-      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [`call:${part.callId}`] : []))
+      ? message.content.flatMap((part) => (part.type === 'tool-call' ? [callKey(part, turn)] : []))
       : [],
   );
 
 /**
- * The keys of evicted content that can be recalled: the turns and the newest calls. Also holds the total number of
- * calls.
+ * The keys of evicted content that can be recalled: the turns and the newest calls. Also holds how many different keys
+ * the calls have in total.
  */
 export interface Evicted {
   readonly evicted: readonly string[];
@@ -91,10 +78,7 @@ export const evict = (entries: readonly ContextEntry[], before: Evicted = { evic
   const known = new Set(callsBefore);
   const made = [...new Set(callKeys(entries))].filter((key) => !known.has(key));
   return {
-    evicted: [
-      first === last ? `turn:${first}` : `turns:${first}-${last}`,
-      ...[...callsBefore, ...made].slice(-maxEvictedCalls),
-    ],
+    evicted: [turnsKey(first, last), ...[...callsBefore, ...made].slice(-maxEvictedCalls)],
     calls: (before.calls ?? callsBefore.length) + made.length,
   };
 };

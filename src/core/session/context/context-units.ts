@@ -1,6 +1,8 @@
 import { type MediaKind, mediaKindOf } from '../../../schema/media-kind.ts';
 import type { BrokenOff, FilePart, Message, ToolCallPart, ToolResultPart } from '../../../schema/message.ts';
-import { toldBrokenOff } from './broken-off.ts';
+import { isToldInPart, toldBrokenOff } from './broken-off.ts';
+import { markChars } from './mark-untrusted.ts';
+import { turnsKey } from './recall-key.ts';
 import { shownChars } from './shown-chars.ts';
 
 /** A message of the live lineage, with its turn. */
@@ -12,6 +14,8 @@ export interface ContextEntry {
   readonly brokenOff?: BrokenOff | undefined;
   /** The model that wrote the message, if a run recorded it. */
   readonly model?: string | undefined;
+  /** The key that recalls the whole result, if the message has only a part of it. */
+  readonly cut?: string | undefined;
 }
 
 /** The assumed number of characters per token. A rough estimate that needs no tokenizer. */
@@ -46,7 +50,7 @@ const partTokens = (part: Message['content'][number]): number => {
     }
     case 'tool-result': {
       const { output, ...about } = part;
-      return shownTokens(output, about);
+      return shownTokens(output, about) + (part.untrusted ? markChars / charsPerToken : 0);
     }
     default: {
       const { text, ...about } = part;
@@ -72,6 +76,8 @@ export interface Unit {
   readonly turn: number;
   readonly messages: readonly Message[];
   readonly tokens: number;
+  /** The keys of content that the messages show only in part. */
+  readonly leftOut: readonly string[];
 }
 
 const interrupted = ({ callId, tool }: ToolCallPart): ToolResultPart => ({
@@ -87,28 +93,34 @@ const interrupted = ({ callId, tool }: ToolCallPart): ToolResultPart => ({
  * without a recorded result gets the outcome `interrupted`. A result without its call is dropped.
  */
 export const pairCalls = (entries: readonly ContextEntry[]): readonly Unit[] => {
-  const results = new Map<string, { part: ToolResultPart; id: Message['id']; index: number }[]>();
-  entries.forEach(({ message }, index) => {
+  const results = new Map<
+    string,
+    { part: ToolResultPart; id: Message['id']; index: number; cut?: string | undefined }[]
+  >();
+  entries.forEach(({ message, cut }, index) => {
     if (message.role !== 'tool') return;
     for (const part of message.content) {
       const known = results.get(part.callId);
-      if (known) known.push({ part, id: message.id, index });
-      else results.set(part.callId, [{ part, id: message.id, index }]);
+      if (known) known.push({ part, id: message.id, index, cut });
+      else results.set(part.callId, [{ part, id: message.id, index, cut }]);
     }
   });
   return entries.flatMap(({ seq, turn, message, brokenOff }, index): Unit[] => {
     if (message.role === 'tool') return [];
-    const unit = (messages: readonly Message[]): Unit[] => [
-      { seq, turn, messages, tokens: messages.reduce((sum, each) => sum + estimateTokens(each), 0) },
+    const unit = (messages: readonly Message[], leftOut: readonly string[] = []): Unit[] => [
+      { seq, turn, messages, tokens: messages.reduce((sum, each) => sum + estimateTokens(each), 0), leftOut },
     ];
-    if (brokenOff) return unit(toldBrokenOff(message, brokenOff, turn));
+    if (brokenOff) {
+      return unit(toldBrokenOff(message, brokenOff, turn), isToldInPart(message) ? [turnsKey(turn, turn)] : []);
+    }
     const calls = message.role === 'assistant' ? message.content.filter((part) => part.type === 'tool-call') : [];
     if (calls.length === 0) return unit([message]);
     const answers = calls.map((call) => {
       const waiting = results.get(call.callId) ?? [];
       const found = waiting.findIndex((result) => result.index > index);
-      return found < 0 ? { part: interrupted(call), id: message.id } : waiting.splice(found, 1)[0]!;
+      return found < 0 ? { part: interrupted(call), id: message.id, cut: undefined } : waiting.splice(found, 1)[0]!;
     });
-    return unit([message, { id: answers[0]!.id, role: 'tool', content: answers.map(({ part }) => part) }]);
+    const leftOut = answers.flatMap(({ cut }) => cut ?? []);
+    return unit([message, { id: answers[0]!.id, role: 'tool', content: answers.map(({ part }) => part) }], leftOut);
   });
 };

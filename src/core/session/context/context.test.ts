@@ -92,7 +92,7 @@ describe('an assembled context', () => {
     expect(from).toBe(2);
   });
 
-  test('[CTX9] cuts a result that is too long, names its recall key, and keeps the other calls of the turn', () => {
+  test('[CTX9] cuts a result that is too long, names its call, and keeps the other calls of the turn', () => {
     const huge = results('b', 'c');
     huge.content.splice(0, 1, { ...huge.content[0], output: `start${'"😀\n'.repeat(125_000)}end` } as never);
     const entries = entriesOf([user('ask'), answer('', 'a'), results('a'), answer('', 'b', 'c'), huge]);
@@ -103,7 +103,9 @@ describe('an assembled context', () => {
       expect(messages[2]).toEqual(entries[2]!.message);
       const [cut, whole] = messages[4]!.content as unknown as { output: string }[];
       expect(cut!.output).toMatch(/^start.*\n/);
-      expect(cut!.output).toMatch(/\n\[… \d+ of 500008 characters left out; recall call:b for all of it …\]\n/);
+      expect(cut!.output).toMatch(
+        /\n\[… \d+ of 500008 characters left out; recall "read in turn 1" for all of it …\]\n/,
+      );
       expect(cut!.output.endsWith('\nend')).toBe(true);
       expect(cut!.output.isWellFormed()).toBe(true);
       expect(whole!.output).toBe('c');
@@ -162,7 +164,7 @@ describe('an assembled context', () => {
   test('[CTX2] keeps every turn that fits', () => {
     const entries = entriesOf([user('1'), answer('one'), user('2'), answer('two', 'a'), results('a')]);
     expect(assembleContext(entries, 10_000).messages).toHaveLength(5);
-    expect(assembleContext([], 10_000)).toEqual({ system: '', messages: [], from: 0, tokens: 0 });
+    expect(assembleContext([], 10_000)).toEqual({ system: '', messages: [], from: 0, tokens: 0, evicted: [] });
   });
 
   test('[CTX3] marks a call without a result as interrupted', () => {

@@ -3,8 +3,11 @@ import { shorten } from './clip.ts';
 
 const maxLineChars = 700;
 
-const lineOf = ({ tool, input, outcome, at, session, callId }: HappenedCall): string => {
-  const line = `- ${new Date(at).toISOString()} ${tool} ${input} → ${outcome} (${callId} in ${session})`;
+/** An input that data from outside may have written would taint the context. */
+const withheld = '(input left out: data from outside was in the context)';
+
+const lineOf = ({ tool, input, tainted, outcome, at, session, callId }: HappenedCall): string => {
+  const line = `- ${new Date(at).toISOString()} ${tool} ${tainted ? withheld : input} → ${outcome} (${callId} in ${session})`;
   return shorten(line.replaceAll(/\s+/g, ' '), maxLineChars);
 };
 
@@ -13,9 +16,13 @@ const intro = (count: number): string =>
 
 /**
  * The section that names the calls which already happened. It is always there if there are any. Its lines, newest
- * first, take at most `maxChars`.
+ * first, take at most `maxChars`. Reports the key `happened` if a call is left out.
  */
-export const happenedText = (happened: HappenedCalls | undefined, maxChars: number): readonly string[] => {
+export const happenedText = (
+  happened: HappenedCalls | undefined,
+  maxChars: number,
+  leaves: (key: string) => void = () => {},
+): readonly string[] => {
   const { calls = [], more = 0 } = happened ?? {};
   const count = calls.length + more;
   if (count === 0) return [];
@@ -28,6 +35,7 @@ export const happenedText = (happened: HappenedCalls | undefined, maxChars: numb
       return room >= 0;
     });
   const rest = count - kept.length;
+  if (rest > 0) leaves('happened');
   const lines = [...kept, ...(rest > 0 ? [`(${rest} more: recall happened)`] : [])];
   return ['# What already happened', intro(count), lines.join('\n')];
 };

@@ -5,7 +5,8 @@ import { textTokens } from './context-units.ts';
 import { type SystemParts, systemText } from './system-text.ts';
 
 const many = (value: unknown) => Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, value]));
-const began = (state: object) => ({ state: { ...emptyState, ...state }, provenance: {} }) as unknown as SessionFold;
+const began = (state: object) =>
+  ({ state: { ...emptyState, ...state }, provenance: {}, recentFiles: [] }) as unknown as SessionFold;
 const compaction = {
   from: 1,
   to: 2,
@@ -39,6 +40,6 @@ test('[CTX2, CTX5] a summary and keys that are too long are cut, and the text sa
   expect(text).toMatch(/^Be brief\.\n\n# Earlier in this session\n\n/);
   const [, shown, more] = /\n\n(x+)\n\((\d+) more characters: recall summary\)\n\n/.exec(text)!;
   expect(shown!.length + Number(more)).toBe(20_000);
-  const [, calls] = /turns:1-9, .* \(and (\d+) more calls, in these turns\)$/.exec(text)!;
+  const [, calls] = /turns:1-9\n- call:.*\n\(and (\d+) more calls, in these turns\)$/s.exec(text)!;
   expect(Number(calls)).toBe(700 - text.split('call:').length + 1);
 });

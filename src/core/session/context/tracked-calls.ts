@@ -19,9 +19,7 @@ export interface TrackedCall {
   /** The id of the messages that show the call if no appended message does. */
   readonly shownAs: MessageId;
   /** How the call ended. Absent if no live event says so. */
-  readonly end?:
-    | { readonly seq: number; readonly outcome: ToolResultPart['outcome']; readonly output: Json }
-    | undefined;
+  readonly end?: ({ readonly seq: number } & Pick<ToolResultPart, 'outcome' | 'output' | 'untrusted'>) | undefined;
 }
 
 /** The id of a message that is only shown: the same at every reading, and in the form of any message id. */
@@ -37,13 +35,13 @@ export class TrackedCalls {
     const { seq, turn } = event;
     switch (event.type) {
       case 'tool.completed': {
-        const { callId, output } = event.payload;
-        this.#ends.set(callId, { seq, outcome: 'ok', output });
+        const { callId, output, untrusted } = event.payload;
+        this.#ends.set(callId, { seq, outcome: 'ok', output, untrusted });
         return undefined;
       }
       case 'tool.failed': {
-        const { callId, outcome, error } = event.payload;
-        this.#ends.set(callId, { seq, outcome, output: error.message });
+        const { callId, outcome, error, untrusted } = event.payload;
+        this.#ends.set(callId, { seq, outcome, output: error.message, untrusted });
         return undefined;
       }
       case 'tool.called': {
@@ -64,6 +62,7 @@ const resultOf = ({ callId, tool, end, effects }: TrackedCall): ToolResultPart =
   tool,
   outcome: end?.outcome ?? 'interrupted',
   output: end ? end.output : unknownOutcome(effects),
+  ...(end?.untrusted && { untrusted: true }),
 });
 
 const callPart = ({ callId, tool, input }: TrackedCall): ToolCallPart => ({ type: 'tool-call', callId, tool, input });

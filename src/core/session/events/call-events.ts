@@ -1,6 +1,7 @@
 import type { EventDraft } from '../../../schema/event.ts';
 import type { Actor } from '../../../schema/ids.ts';
 import type { Json } from '../../../schema/json.ts';
+import type { ToolOutcome } from '../../../schema/message.ts';
 import type { ChangedFile, State } from '../../../schema/state.ts';
 import type { Effects, RepeatPolicy } from '../../ports/tool.ts';
 import type { Agent } from '../agent.ts';
@@ -18,6 +19,13 @@ import { inputHash, outputHash } from './input-hash.ts';
 export interface ToolDeclaration<Input = never, Output = never> {
   /** Whether the tool is trusted, so that its output has the provenance `verified`. */
   readonly trusted?: boolean;
+  /** Whether the tool reads the outside world, so that its results taint the session. By default its name tells. */
+  readonly untrusted?: boolean;
+  /**
+   * For the effects `once`: whether a call may begin although the session is tainted. Otherwise it fails with
+   * CALL_TAINTED before the tool runs.
+   */
+  readonly safeWhenTainted?: boolean;
   /** What running a call twice would do. By default `once`: it can do harm. */
   readonly effects?: Effects;
   /**
@@ -76,23 +84,49 @@ const applyUse = (
   declaration.change?.(draft, input, output);
 };
 
+interface EndDetails {
+  readonly durationMs: number;
+  readonly keeps?: Json | undefined;
+  /** Set if the result comes from outside. */
+  readonly untrusted?: true | undefined;
+}
+
+interface CommitDetails {
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly redactor: Redactor;
+  /** The seq of the event that records the end of the call. By default, the next one. */
+  readonly resultSeq?: number | undefined;
+  /** Whether the result comes from outside. */
+  readonly isOutside?: boolean | undefined;
+}
+
+const refusals: ReadonlySet<ToolOutcome> = new Set(['denied', 'invalid_input', 'unknown_tool']);
+
+/** Whether the result of a call comes from outside. The tool did not say anything about a call that was refused. */
+export const isFromOutside = (
+  { runningCalls }: SessionFold,
+  { callId }: Pick<Call, 'callId'>,
+  { outcome }: Pick<ToldEnd, 'outcome'>,
+): boolean => runningCalls[callId]?.untrusted === true && !refusals.has(outcome);
+
 /** The event that records the end of a call, without its changes to the state. */
 export const endFact = (
   fold: SessionFold,
   { tool, callId }: Call,
   { trusted = false }: ToolDeclaration,
   told: ToldEnd,
-  about: { readonly durationMs: number; readonly keeps?: Json | undefined },
+  { untrusted, ...about }: EndDetails,
 ): EventDraft => {
   const common = { actor: `tool:${tool}` as Actor, turn: fold.turn };
   if (told.outcome !== 'ok') {
     const { outcome, error, source } = told;
-    const { durationMs } = about;
-    return { type: 'tool.failed', payload: { callId, tool, outcome, error, durationMs, source }, ...common };
+    const payload = { callId, tool, outcome, error, durationMs: about.durationMs, source };
+    return { type: 'tool.failed', payload: { ...payload, ...(untrusted && { untrusted }) }, ...common };
   }
   const { output, source } = told;
-  const payload = { callId, tool, output, outputHash: outputHash(output), trusted, ...about, source };
-  return { type: 'tool.completed', payload, ...common };
+  const isTrusted = trusted && !untrusted;
+  const payload = { callId, tool, output, outputHash: outputHash(output), trusted: isTrusted, ...about, source };
+  return { type: 'tool.completed', payload: { ...payload, ...(untrusted && { untrusted }) }, ...common };
 };
 
 const summaryOfEnd = ({ summarize }: ToolDeclaration, { input }: Call, ended: CallEnd, redactor: Redactor): string => {
@@ -108,17 +142,20 @@ export const endCommit = (
   call: Call,
   declaration: ToolDeclaration,
   ended: CallEnd,
-  { agents, redactor }: { readonly agents: ReadonlyMap<string, Agent>; readonly redactor: Redactor },
+  { agents, redactor, isOutside = false, resultSeq = fold.seq + 1 }: CommitDetails,
   found: readonly ChangedFile[] = [],
 ): EventDraft | undefined => {
   const { tool, callId } = call;
+  const isTrusted = declaration.trusted && !isOutside;
+  const isVerified = isTrusted && ended.outcome === 'ok';
   return decideCommit(
     fold,
     {
       type: 'commit',
       change: (draft) => applyUse(draft, call, declaration, ended, found),
       by: 'tool',
-      ...(declaration.trusted && { trusted: true }),
+      ...(isTrusted && { trusted: true }),
+      derivedFrom: [{ seq: resultSeq, provenance: isVerified ? 'verified' : 'unverified' }],
       cause: { tool, callId },
       inputHash: inputHash(fold.inputKey, call.input),
       outputSummary: storable(clip(summaryOfEnd(declaration, call, ended, redactor), 2000)),

@@ -29,6 +29,14 @@ export const payloadDigest = (salt: Uint8Array, payload: Uint8Array): Buffer => 
 export const eventHash = (previous: Uint8Array, header: EventHeader, digest: Uint8Array): Buffer =>
   hash('sha256', Buffer.concat([previous, Buffer.from(headerText(header)), digest]), 'buffer');
 
+const claimChars = 32;
+
+/**
+ * Identifies an append that raises the epoch, by a part of the hash of its first event. The salt in that hash is
+ * random, so no other claim has it, even if the store lost commits and assigns the same epoch again.
+ */
+export const claimOf = (hexHash: string): string => hexHash.slice(0, claimChars);
+
 export const blobHash = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
 const digestOf = (body: StoredBody): Uint8Array | undefined => {

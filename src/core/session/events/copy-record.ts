@@ -12,3 +12,21 @@ export const copyRecord = <Value>(record: Readonly<Record<string, Value>>): Reco
   for (const key of keys) copy[key] = record[key]!;
   return Object.setPrototypeOf(copy, Object.prototype);
 };
+
+/** Copies of records that nothing else refers to yet, so that folding many events copies each record once. */
+export class OwnCopies {
+  #own = new WeakSet<object>();
+
+  /** Returns a copy that may be changed: the record itself, if it is such a copy. */
+  edit<Value>(record: Readonly<Record<string, Value>>): Record<string, Value> {
+    if (this.#own.has(record)) return record;
+    const copy = copyRecord(record);
+    this.#own.add(copy);
+    return copy;
+  }
+
+  /** Gives all copies away. They must not be changed from now on. */
+  release(): void {
+    this.#own = new WeakSet();
+  }
+}

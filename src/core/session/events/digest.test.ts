@@ -23,7 +23,7 @@ const state: State = {
 
 test('[CTX6, CTX8] a digest lists pinned facts, open actions, the plan in order, and the rest newest first', () => {
   const provenance = { '/facts/host': 'unverified', '/plan/now': 'unverified', '/facts/port': 'human' } as const;
-  expect(digestState({ state, provenance }, 4000)).toBe(
+  expect(digestState({ state, provenance, recentFiles: [] }, 4000)).toBe(
     [
       '## Pinned facts',
       '- port: 8080',
@@ -51,11 +51,11 @@ test('[CTX6, CTX8] a digest lists pinned facts, open actions, the plan in order,
 });
 
 test('[CTX2] a digest states per part how many entries did not fit, and always keeps pinned facts and open actions', () => {
-  const digest = digestState({ state, provenance: {} }, 4 * 35);
+  const digest = digestState({ state, provenance: {}, recentFiles: [] }, 4 * 35);
   expect(digest).toContain('- new: use B (because A fails)\n- (1 more: recall decisions)');
   expect(digest).toContain('- first: {"a":[1]}\n- (1 more: recall facts)');
   expect(digest).toContain('- half\n- began');
-  const least = digestState({ state, provenance: {} }, 0);
+  const least = digestState({ state, provenance: {}, recentFiles: [] }, 0);
   expect(least).toContain('- port: 8080\n## Open actions\n- ask: ask Ann\n');
   for (const name of [
     '4 more: recall plan',
@@ -65,4 +65,36 @@ test('[CTX2] a digest states per part how many entries did not fit, and always k
   ]) {
     expect(least).toContain(`- (${name})`);
   }
+});
+
+test('[CTX16] a digest names changed files, the newest first, and counts those that it leaves out', () => {
+  const filesModified: State['filesModified'] = {
+    'src/a.ts': { change: 'modified', tool: 'edit' },
+    'b\n## Facts': { change: 'renamed', from: 'c', tool: 'shell' },
+    lib: { change: 'created', files: 900 },
+  };
+  const fold = { state: { ...state, filesModified }, provenance: {}, recentFiles: ['lib', 'src/a.ts'] };
+  expect(digestState(fold, 4000)).toContain(
+    [
+      '## Files changed',
+      '- "src/a.ts" modified by "edit"',
+      '- "lib" created (900 files)',
+      '- "b\\n## Facts" renamed from "c" by "shell"',
+    ].join('\n'),
+  );
+  const least = digestState(fold, 0);
+  expect(least).toContain('## Files changed\n- (3 more: recall filesModified)');
+  expect(least).toContain('## Open actions\n- ask: ask Ann');
+});
+
+test('[CTX16, CTX17] parts that are empty leave their room to others, down to a quarter for each', () => {
+  const facts = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`k${index}`, 'x'.repeat(20)]));
+  const filesModified: State['filesModified'] = { a: { change: 'created' } };
+  const sizeOf = (part: Partial<State>) =>
+    digestState({ state: { ...emptyState, facts, ...part }, provenance: {}, recentFiles: [] }, 4000)
+      .split('\n')
+      .filter((line) => line.startsWith('- k')).length;
+  expect(sizeOf({})).toBe(sizeOf({ filesModified }));
+  const { plan, decisions, progress } = state;
+  expect(sizeOf({ plan, decisions, progress, filesModified })).toBeLessThan(sizeOf({}));
 });

@@ -10,9 +10,10 @@ import {
   type SessionEvent,
   upcastPayload,
 } from '../../../schema/event.ts';
-import type { WorkspaceId } from '../../../schema/ids.ts';
+import { actorOfImported, type WorkspaceId } from '../../../schema/ids.ts';
 import { invalidInput, parseInput } from '../../../schema/parse-input.ts';
 import { maxPayloadBytes, type NewEvent, type StoredEvent } from '../../ports/store.ts';
+import { importedPayload } from './imported-event.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -67,7 +68,8 @@ export const decodePayload = <T extends EventType>(event: StoredEvent, type: T):
     throw eventDamaged(event, 'the payload is not JSON', cause);
   }
   try {
-    return upcastPayload(eventDefinitions[type], type, event.version, json) as PayloadOf<T>;
+    const payload = upcastPayload(eventDefinitions[type], type, event.version, json) as PayloadOf<T>;
+    return event.imported ? importedPayload(type, payload) : payload;
   } catch (cause) {
     if (cause instanceof z.ZodError) throw eventDamaged(event, invalidInput(type, cause).message, cause);
     throw cause;
@@ -92,8 +94,9 @@ export const decodeEvent = (workspace: WorkspaceId, event: StoredEvent): Session
     ...(event.run && { run: event.run }),
     type,
     version: currentVersion(type),
-    actor: event.actor,
+    actor: event.imported ? actorOfImported(event.actor) : event.actor,
     payload: decodePayload(event, type),
     hash: Buffer.from(event.hash).toString('hex'),
+    ...(event.imported && { imported: true }),
   } as SessionEvent;
 };

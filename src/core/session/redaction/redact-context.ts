@@ -7,5 +7,6 @@ import { redactAs } from './redact-draft.ts';
 export const redactContext = (context: Context, redactor: Redactor): Context => ({
   ...context,
   system: redactor.text(context.system),
+  evicted: context.evicted.map(({ key, name }) => ({ key: redactor.text(key), name: redactor.text(name) })),
   messages: context.messages.map((message) => redactAs(Message, message, redactor)),
 });

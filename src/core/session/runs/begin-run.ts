@@ -27,7 +27,7 @@ export const beginDrafts = (fold: SessionFold, input: QueuedInput, by: RunWorked
   },
   {
     type: 'message.appended',
-    payload: { message: input.message, retries: input.retries },
+    payload: { message: input.message, retries: input.retries, contributors: input.contributors },
     actor: input.by,
     turn: 'current',
     run: input.run,

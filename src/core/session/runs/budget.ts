@@ -1,3 +1,4 @@
+import type { ErrorDetails } from '../../../schema/error.ts';
 import type { Limits } from '../../../schema/run.ts';
 import type { Price } from '../../ports/model.ts';
 import type { Agent } from '../agent.ts';
@@ -62,6 +63,33 @@ const noRoom = ({ limit, allowed, used, request, perToken }: Measure, least: num
   };
 };
 
+const requestUsd = ({ input, cacheWrite = 0 }: Price, requestTokens: number): number =>
+  // Assumes that nothing of the request is cached.
+  (requestTokens * Math.max(input, cacheWrite)) / 1e6;
+
+/** What a request and its answer cost at most. */
+export const costOf = (price: Price, requestTokens: number, outputTokens: number): number =>
+  requestUsd(price, requestTokens) + (outputTokens * price.output) / 1e6;
+
+/**
+ * Fits a request into a quota that refused it. Returns the maximum length of the answer, which is shorter than before,
+ * or undefined if the quota has no room for the shortest answer.
+ */
+export const fitQuota = (
+  { quota, used, limit }: ErrorDetails,
+  { price, requestTokens, outputTokens }: PlannedRequest,
+  before: number,
+): number | undefined => {
+  if (typeof quota !== 'string' || typeof used !== 'number' || typeof limit !== 'number') return undefined;
+  const measure = { limit: 'tokens', allowed: limit, used } as const;
+  const room = quota.startsWith('tokens')
+    ? roomIn({ ...measure, request: requestTokens, perToken: 1 })
+    : quota.startsWith('usd') && price
+      ? roomIn({ ...measure, request: requestUsd(price, requestTokens), perToken: price.output / 1e6 })
+      : -1;
+  return room >= Math.min(leastOutputTokens, outputTokens) && room < before ? room : undefined;
+};
+
 const measuresOf = (
   { limits, spent }: SessionFold,
   { price, requestTokens }: PlannedRequest,
@@ -75,8 +103,7 @@ const measuresOf = (
         limit: 'usd',
         allowed: limits.usd,
         used: spent.usd,
-        // Assumes that nothing of the request is cached.
-        request: (requestTokens * Math.max(price.input, price.cacheWrite ?? 0)) / 1e6,
+        request: requestUsd(price, requestTokens),
         perToken: price.output / 1e6,
       },
 ];
@@ -107,6 +134,14 @@ export const fitBudget = (fold: SessionFold, request: PlannedRequest, now: numbe
 const lower = (a: number | undefined, b: number | undefined): number | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 
+/** The lower of each limit. */
+export const lowerLimits = (a: Limits, b: Limits): Limits => ({
+  turns: lower(a.turns, b.turns),
+  tokens: lower(a.tokens, b.tokens),
+  usd: lower(a.usd, b.usd),
+  activeMs: lower(a.activeMs, b.activeMs),
+});
+
 /**
  * Returns the budget of a child: the rest of its parent's budget, limited by the budget of the child's agent.
  * Concurrent children may each use all of it, because a child's usage is charged only when the child has ended.
@@ -114,11 +149,10 @@ const lower = (a: number | undefined, b: number | undefined): number | undefined
 export const budgetOfChild = ({ limits, spent }: SessionFold, agent: Pick<Agent, 'budget'> | undefined): Limits => {
   const left = (limit: number | undefined, used: number) =>
     limit === undefined ? undefined : Math.max(0, limit - used);
-  const own = agent?.budget ?? {};
-  return {
-    turns: own.turns,
-    tokens: lower(left(limits.tokens, spent.tokens), own.tokens),
-    usd: lower(left(limits.usd, spent.usd), own.usd),
-    activeMs: lower(left(limits.activeMs, spent.activeMs), own.activeMs),
+  const rest = {
+    tokens: left(limits.tokens, spent.tokens),
+    usd: left(limits.usd, spent.usd),
+    activeMs: left(limits.activeMs, spent.activeMs),
   };
+  return lowerLimits(rest, agent?.budget ?? {});
 };

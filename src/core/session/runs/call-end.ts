@@ -1,3 +1,4 @@
+import { isPerdureError } from '../../../schema/error.ts';
 import type { Json } from '../../../schema/json.ts';
 import type { ResultSource, ToolOutcome } from '../../../schema/message.ts';
 import { clip } from '../context/clip.ts';
@@ -30,10 +31,15 @@ export const toldEnd = (end: CallEnd, redactor: Redactor): ToldEnd => {
   return { outcome: end.outcome, error: { name: bounded(name, 200), message: bounded(message, 20_000) }, source };
 };
 
-export const failedEnd = (outcome: Failure, name: string, message: string): Exclude<CallEnd, { outcome: 'ok' }> => ({
+export type FailedEnd = Exclude<CallEnd, { outcome: 'ok' }>;
+
+export const failedEnd = (outcome: Failure, name: string, message: string): FailedEnd => ({
   outcome,
   error: { name, message },
 });
+
+/** The end of a call whose files or artifacts a quota refuses. */
+export const quotaEnd = (message: string): FailedEnd => failedEnd('threw', 'QuotaExceeded', message);
 
 /** Names and codes of timeout errors: those of `fetch`, and of versions 2 and 1 of the MCP SDK. */
 const timeouts: readonly unknown[] = ['TimeoutError', 'REQUEST_TIMEOUT', -32001];
@@ -62,6 +68,7 @@ export const thrownEnd = (error: unknown, signal: AbortSignal | undefined): Call
   try {
     const { name, message }: { name: unknown; message: unknown } =
       error instanceof Error ? error : { name: undefined, message: error };
+    if (isPerdureError(error, 'QUOTA_EXCEEDED')) return quotaEnd(error.message);
     return failedEnd(outcomeOf(error, signal), typeof name === 'string' ? name : 'Error', textOf(message));
   } catch {
     return failedEnd('threw', 'Error', 'the tool threw a value that cannot be read');

@@ -9,9 +9,11 @@ const codes: Readonly<Record<ModelFailureKind, RunFailureCode | ErrorCode>> = {
   unavailable: 'MODEL_UNAVAILABLE',
   timeout: 'MODEL_TIMEOUT',
   'broken-stream': 'MODEL_BROKEN_STREAM',
+  endless: 'MODEL_ENDLESS',
   refused: 'MODEL_REFUSED',
   unusable: 'MODEL_REFUSED',
   unconfigured: 'HOSTED_MODEL_UNAVAILABLE',
+  excluded: 'QUOTA_EXCLUDED',
 };
 
 /** The failure of a run whose model failed. Returns undefined if the run asks again. */
@@ -37,7 +39,7 @@ const cutOff: Readonly<Record<string, RunFailure>> = {
 
 const cutByBudget = (outputTokens: number): RunFailure => ({
   code: 'MODEL_LENGTH',
-  message: `the answer was cut off at ${outputTokens} output tokens, which is all that the session's budget left: raise it with session.limit or \`perdure limit SESSION\`, then retry the turn`,
+  message: `the answer was cut off at ${outputTokens} output tokens, which is all that the session's budget or a quota left: raise the budget with session.limit or \`perdure limit SESSION\`, or the quota with \`perdure quotas set\`, then retry the turn`,
 });
 
 /**

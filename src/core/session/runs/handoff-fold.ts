@@ -5,7 +5,7 @@ import { segmentsOfPointer } from '../../../schema/pointer.ts';
 import type { State } from '../../../schema/state.ts';
 import { shorten } from '../context/clip.ts';
 import { entriesTouched } from '../state/touched-paths.ts';
-import type { RunFold } from './run-fold.ts';
+import type { RunFold, Since } from './run-fold.ts';
 
 /** One thing that a person did while the session was with people. `what` is one line, with quoted text clipped. */
 export interface PersonAct {
@@ -20,6 +20,8 @@ export interface PersonAct {
 export interface PendingHandoff {
   /** The seq of the `session.handed` that began it. */
   readonly seq: number;
+  /** When the session was handed to the people who hold it, or who held it last. */
+  readonly since: Since;
   readonly by: Actor;
   readonly member?: PayloadOf<'session.handed'>['member'];
   readonly role?: PayloadOf<'session.handed'>['role'];
@@ -34,6 +36,8 @@ export interface PendingHandoff {
   readonly moreFiles: number;
   /** Set once a party that is no member of the workspace acted, such as a program that changed the folder. */
   readonly hasOutsiders?: true;
+  /** Set in the fork of a replay. No person is asked for anything. */
+  readonly replay?: true;
   /** Who handed the session back, and why. Absent while a person holds the session. */
   readonly back?: { readonly by: Actor; readonly why?: string | undefined } | undefined;
 }
@@ -134,12 +138,13 @@ const isPerson = (actor: Actor): boolean => !/^(agent:|tool:|system$)/.test(acto
 const nothingDone = { acts: [], moreActs: 0, files: {}, moreFiles: 0 };
 
 const handed = (before: PendingHandoff | undefined, event: SessionEvent<'session.handed'>): PendingHandoff => {
-  const { payload, actor: by, seq } = event;
-  const { to, member, role, reason, callId } = payload;
-  if (to === 'agent') return { ...(before ?? { seq, by, ...nothingDone }), back: { by, why: reason } };
-  const target = { by, member, role, reason };
+  const { payload, actor: by, seq, at } = event;
+  const { to, member, role, reason, callId, replay } = payload;
+  const since = { seq, at };
+  if (to === 'agent') return { ...(before ?? { seq, since, by, ...nothingDone }), back: { by, why: reason } };
+  const target = { by, since, member, role, reason };
   // The model has not been informed about the earlier handoff, so its report covers both.
-  if (!before) return { seq, ...target, callId, ...nothingDone };
+  if (!before) return { seq, ...target, callId, ...nothingDone, ...(replay && { replay }) };
   const name = member === undefined ? role && `role:${role}` : `member:${member}`;
   const act = { by, what: `handed the session to ${name ?? 'a person'}${because(reason)}` };
   return { ...withAct(before, act), ...target, callId: callId ?? before.callId, back: undefined };

@@ -8,7 +8,7 @@ import {
   type StoredOperation,
 } from '../../../schema/state.ts';
 import { isRecord } from '../state/patch-between.ts';
-import type { StateProblem } from '../state/state-change.ts';
+import { type StateProblem, waitingIsView } from '../state/state-change.ts';
 
 const isCollection = (name: string): name is Collection => Object.hasOwn(ledgerEntries, name);
 
@@ -31,6 +31,7 @@ const danglingPin = ({ facts, pins }: State, id: string): readonly StateProblem[
 export const ledgerProblems = (state: State, delta: readonly StoredOperation[]): readonly StateProblem[] => {
   const problems = delta.flatMap(({ path }): readonly StateProblem[] => {
     const [name = '', id] = segmentsOfPointer(path);
+    if (name === 'waiting') return [{ path, message: waitingIsView }];
     if (name !== 'own' && !isCollection(name)) {
       return [{ path, message: `a state has no part ${name}; its parts are ${collections.join(', ')}, own` }];
     }

@@ -5,7 +5,14 @@ import { afterAnswer, afterFailure, type ModelTrials, modelToAsk, noTrials, plan
 
 const names = ['a/a', 'b/b', 'c/c'];
 const patience = { names, maxWaitMs: 1000 };
-const permanent: readonly ModelFailureKind[] = ['unusable', 'unconfigured', 'overflow', 'refused'];
+const permanent: readonly ModelFailureKind[] = [
+  'unusable',
+  'unconfigured',
+  'overflow',
+  'refused',
+  'endless',
+  'excluded',
+];
 
 /** Plays failures until the run ends. Returns the models that were asked and the waits. */
 const play = (kindOf: (model: string, n: number) => ModelFailureKind, start: ModelTrials = noTrials) => {

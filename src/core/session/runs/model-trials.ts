@@ -31,10 +31,12 @@ const barring: Readonly<Record<ModelFailureKind, boolean>> = {
   unavailable: false,
   timeout: false,
   'broken-stream': false,
+  endless: true,
   overflow: true,
   refused: true,
   unusable: true,
   unconfigured: true,
+  excluded: true,
 };
 
 /**

@@ -24,21 +24,37 @@ export type NextStep =
 
 /** The newest approval of a call. */
 export const approvalOf = (fold: SessionFold, callId: string): ApprovalState | undefined =>
-  Object.values(fold.approvals).findLast((each) => each.callId === callId);
+  Object.values(fold.approvals).findLast((each) => each.callId === callId && !each.prepares);
 
-const isPending = (fold: SessionFold, callId: string, now: number): 'approval' | 'question' | undefined => {
-  const approval = approvalOf(fold, callId);
-  if (approval && !approval.settled && !(approval.expiresAt !== undefined && approval.expiresAt <= now))
-    return 'approval';
-  const question = fold.questions[callId];
-  return question && question.answer === undefined ? 'question' : undefined;
+const isOpen = ({ settled, expiresAt }: ApprovalState, now: number): boolean =>
+  !settled && !(expiresAt !== undefined && expiresAt <= now);
+
+/** The open approval of the agent's `prepare` command. No call begins before it is settled. */
+export const openPreparation = (fold: SessionFold, now: number): ApprovalState | undefined =>
+  Object.values(fold.approvals).find((each) => each.prepares && isOpen(each, now));
+
+type Pending = (callId: string) => 'approval' | 'question' | undefined;
+
+/** Returns a function that says what a call waits for. The approvals are searched once, however many calls there are. */
+const pendingCalls = (fold: SessionFold, now: number): Pending => {
+  const preparation = openPreparation(fold, now);
+  const newest = new Map(
+    Object.values(fold.approvals).flatMap((each) => (each.prepares ? [] : [[each.callId, each] as const])),
+  );
+  return (callId) => {
+    const approval = newest.get(callId);
+    if (preparation || (approval && isOpen(approval, now))) return 'approval';
+    const question = fold.questions[callId];
+    return question && question.answer === undefined ? 'question' : undefined;
+  };
 };
 
 const maxReasonChars = 2000;
 
 /** What the run waits for, in words: the first open approval or question, and how many more there are. */
-const awaited = (fold: SessionFold, open: readonly string[]): string | undefined => {
-  const asks = open.flatMap((callId) => approvalOf(fold, callId)?.summary ?? fold.questions[callId]?.question ?? []);
+const awaited = (fold: SessionFold, open: readonly string[], now: number): string | undefined => {
+  const calls = open.flatMap((callId) => approvalOf(fold, callId)?.summary ?? fold.questions[callId]?.question ?? []);
+  const asks = [...(openPreparation(fold, now) ? [openPreparation(fold, now)!.summary] : []), ...calls];
   const more = asks.length > 1 ? ` (and ${asks.length - 1} more)` : '';
   return asks[0] === undefined ? undefined : `${shorten(asks[0], maxReasonChars - more.length)}${more}`;
 };
@@ -54,13 +70,17 @@ export const nextStep = (fold: SessionFold, now: number): NextStep => {
   const orphans = running.filter((callId) => !fold.children[callId]?.waiting);
   if (orphans.length > 0) return { do: 'recover', calls: orphans };
   const child = running[0] === undefined ? undefined : fold.children[running[0]];
-  if (child?.waiting) return { do: 'wait', waiting: { ...child.waiting, session: child.session } };
+  if (child?.waiting) {
+    const { for: what, reason } = child.waiting;
+    return { do: 'wait', waiting: { for: what, reason, session: child.session } };
+  }
   const open = Object.keys(fold.openCalls);
-  const ready = open.filter((callId) => !isPending(fold, callId, now));
+  const pendingFor = pendingCalls(fold, now);
+  const ready = open.filter((callId) => !pendingFor(callId));
   if (ready.length > 0) return { do: 'call', calls: ready };
-  const pending = open[0] && isPending(fold, open[0], now);
-  if (pending) return { do: 'wait', waiting: { for: pending, reason: awaited(fold, open) } };
-  const steering = fold.queue.filter(({ policy }) => policy === 'steer');
+  const pending = open[0] && pendingFor(open[0]);
+  if (pending) return { do: 'wait', waiting: { for: pending, reason: awaited(fold, open, now) } };
+  const steering = fold.queue.filter(({ policy, cancelledBy }) => policy === 'steer' && !cancelledBy);
   const asks = steering.length > 0 || fold.lastRole !== 'assistant';
   if (asks && reportDue(fold)) return { do: 'report' };
   if (steering.length > 0) return { do: 'steer', inputs: steering };

@@ -12,19 +12,31 @@ import type { Json } from '../../../schema/json.ts';
 import type { Requester } from '../../../schema/member.ts';
 import type { Limits, Spent, Usage, WaitReason } from '../../../schema/run.ts';
 import type { RunFailure } from '../../../schema/run-failure-catalog.ts';
+import type { Taint } from '../../../schema/taint.ts';
+import { copyRecord } from '../events/copy-record.ts';
 import { stopClock, stopClockAt, stopClockOfDead, withSignOfLife } from './active-time.ts';
 import { failureAfter, failureOfAnswer } from './final-failure.ts';
 import { afterAnswer, afterFailure, isCompacted, type ModelTrials, noTrials } from './model-trials.ts';
 import { isRestOfCall } from './partial-answer.ts';
+import { type Stop, stopAfter } from './stop.ts';
 import { type Calibration, calibrate, windowCorrection } from './token-calibration.ts';
 
 /** An input whose run has not begun. */
 export type QueuedInput = PayloadOf<'input.admitted'> & {
   readonly seq: number;
+  readonly at: number;
   readonly by: Actor;
   /** Set when a worker reported that it does not have the agent. */
   readonly lacksAgent?: true;
+  /** Set from the request of a cancel until the run has ended. */
+  readonly cancelledBy?: Actor;
 };
+
+/** The event since which something waits. */
+export interface Since {
+  readonly seq: number;
+  readonly at: number;
+}
 
 /** A model request that has no answer yet. */
 export interface AskedModel {
@@ -50,12 +62,14 @@ export interface ActiveRun {
   /** The actor whose input it answers. */
   readonly requestedBy: Actor;
   readonly from?: Requester | undefined;
-  /** The actors whose inputs joined this run. */
-  readonly steeredBy: readonly Actor[];
   /** What the run waits for. Absent while the run is in progress or can be continued. */
   readonly waitingFor?: WaitReason | undefined;
+  /** Since when the run waits, and why. */
+  readonly wait?: (Since & Pick<PayloadOf<'run.waiting'>, 'reason'>) | undefined;
   /** The time at which the run continues by itself. */
   readonly waitsUntil?: number | undefined;
+  /** Set while a stop of the run is not settled. Its workers are fenced already. */
+  readonly stop?: Stop | undefined;
   /** The child session that the run waits for, if it waits for a subagent. */
   readonly waitsIn?: SessionId | undefined;
   /** The number of model answers so far. */
@@ -88,8 +102,14 @@ export interface ApprovalState {
   readonly summary: string;
   readonly requestedBy: Actor;
   readonly requestedAt: number;
+  /** The seq of `approval.requested`. */
+  readonly seq: number;
   /** The earlier call that this one would repeat. */
   readonly repeats?: EarlierCall | undefined;
+  /** The tree of files in which the agent's `prepare` command would run. The answer is about that command. */
+  readonly prepares?: string | undefined;
+  /** What brought data from outside into the context that the call was asked for in. */
+  readonly taintedBy?: Taint | undefined;
   readonly roles?: readonly string[] | undefined;
   readonly notRequester?: boolean | undefined;
   readonly expiresAt?: number | undefined;
@@ -97,7 +117,7 @@ export interface ApprovalState {
   readonly settled?: (Omit<PayloadOf<'approval.settled'>, 'approval'> & { readonly by: Actor }) | undefined;
 }
 
-export interface QuestionState {
+export interface QuestionState extends Since {
   readonly tool: string;
   readonly question: string;
   readonly options?: readonly string[] | undefined;
@@ -105,13 +125,13 @@ export interface QuestionState {
   readonly by?: Actor | undefined;
 }
 
-type ChildWait = Pick<PayloadOf<'child.waiting'>, 'for' | 'reason'>;
+type ChildWait = Since & Pick<PayloadOf<'child.waiting'>, 'for' | 'reason'>;
 
 /**
  * A child session that works for a call of this session. It stays in the fold until both the call and the child have
  * ended.
  */
-export interface Child {
+export interface Child extends Since {
   readonly session: SessionId;
   /** Set while the child waits. The run that made the call waits too. */
   readonly waiting?: ChildWait | undefined;
@@ -185,7 +205,8 @@ export const usageTold = (event: SessionEvent): Usage => {
 
 const withoutKey = <Value>(record: Readonly<Record<string, Value>>, key: string): Readonly<Record<string, Value>> => {
   if (!Object.hasOwn(record, key)) return record;
-  const { [key]: _, ...others } = record;
+  const others = copyRecord(record);
+  delete others[key];
   return others;
 };
 
@@ -194,10 +215,11 @@ const onRun = (before: RunFold, change: (run: ActiveRun) => ActiveRun): RunFold 
   before.run ? { ...before, run: change(before.run) } : before;
 
 /**
- * Makes a run that waits for its budget ready again. The worker that claims it checks whether the new budget is enough.
+ * Makes a run that waits for its budget or a quota ready again. The worker that claims it checks whether the new one is
+ * enough.
  */
-const lookAgain = (before: RunFold): RunFold =>
-  onRun(before, (run) => (run.waitingFor === 'budget' ? { ...run, waitingFor: undefined } : run));
+const lookAgain = (before: RunFold, what: 'budget' | 'quota'): RunFold =>
+  onRun(before, (run) => (run.waitingFor === what ? { ...run, waitingFor: undefined } : run));
 
 const withoutAgent = (before: RunFold, run: RunId | undefined): RunFold => ({
   ...before,
@@ -207,6 +229,7 @@ const withoutAgent = (before: RunFold, run: RunId | undefined): RunFold => ({
 const atWork = (at: number) => ({
   asked: undefined,
   waitingFor: undefined,
+  wait: undefined,
   waitsUntil: undefined,
   waitsIn: undefined,
   activeSince: at,
@@ -229,7 +252,6 @@ const begin = (before: RunFold, event: SessionEvent<'run.started'>): RunFold => 
     attempt,
     requestedBy: input?.by ?? event.actor,
     from: input?.from,
-    steeredBy: [],
     steps: 0,
     failures: 0,
     overflowed: false,
@@ -339,9 +361,13 @@ const endChild = (before: RunFold, { callId, usage }: PayloadOf<'child.ended'>):
     ? { ...before, spent: spend(before, usage), children: over(before.children, callId, 'isEnded') }
     : before;
 
-const request = (before: RunFold, { payload, at }: SessionEvent<'approval.requested'>): RunFold => {
+/** Requests an approval. One from a bundle is void, because it may not be what the call asks for here. */
+const request = (before: RunFold, event: SessionEvent<'approval.requested'>): RunFold => {
+  if (event.imported) return before;
+  const { payload, at, seq } = event;
   const { approval, ...about } = payload;
-  return { ...before, approvals: { ...before.approvals, [approval]: { id: approval, ...about, requestedAt: at } } };
+  const open = { id: approval, ...about, requestedAt: at, seq };
+  return { ...before, approvals: { ...before.approvals, [approval]: open } };
 };
 
 const settle = (before: RunFold, { payload, actor }: SessionEvent<'approval.settled'>): RunFold => {
@@ -365,7 +391,7 @@ const admit = (before: RunFold, input: QueuedInput): RunFold => ({
 });
 
 const join = (before: RunFold, input: QueuedInput): RunFold => ({
-  ...onRun(before, (run) => ({ ...run, steeredBy: [...new Set([...run.steeredBy, input.by])] })),
+  ...before,
   queue: before.queue.filter((each) => each !== input),
 });
 
@@ -381,9 +407,20 @@ const isRepair = ({ run }: RunFold, { run: of, actor, payload }: SessionEvent<'m
   payload.message.role === 'user' &&
   payload.handoff === undefined;
 
+const withStop = (after: RunFold, event: SessionEvent): RunFold => {
+  const stop = after.run && stopAfter(after.run, event);
+  return stop === after.run?.stop ? after : onRun(after, (run) => ({ ...run, stop }));
+};
+
+/** Marks the input of a cancelled run that has not begun. */
+const cancelQueued = (before: RunFold, run: RunId | undefined, cancelledBy: Actor): RunFold => {
+  if (!before.queue.some((input) => input.run === run)) return before;
+  return { ...before, queue: before.queue.map((input) => (input.run === run ? { ...input, cancelledBy } : input)) };
+};
+
 /** Applies one event to the runs of a session. */
 export const foldRuns = (before: RunFold, event: SessionEvent): RunFold =>
-  withSignOfLife(foldRun(before, event), event);
+  withSignOfLife(withStop(foldRun(before, event), event), event);
 
 const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
   switch (event.type) {
@@ -394,8 +431,12 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
     case 'session.paused':
     case 'session.closed':
       return stopClockAt(before, event);
+    case 'session.handed':
+      return event.payload.to === 'human' ? stopClock(before, event.at) : before;
+    case 'cancel.requested':
+      return cancelQueued(before, event.run, event.actor);
     case 'input.admitted':
-      return admit(before, { ...event.payload, seq: event.seq, by: event.actor });
+      return admit(before, { ...event.payload, seq: event.seq, at: event.at, by: event.actor });
     case 'message.appended': {
       const joined = before.queue.find(({ message }) => message.id === event.payload.message.id);
       if (joined) return join(before, joined);
@@ -409,7 +450,9 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
       if (before.run?.id !== event.run) return withoutAgent(before, event.run);
       return onRun(stopClock(before, event.at), (run) => ({
         ...run,
-        waitingFor: event.payload.for,
+        // The approvals of an imported run are void, so the worker that continues it requests them again.
+        waitingFor: event.imported && event.payload.for === 'approval' ? undefined : event.payload.for,
+        wait: { seq: event.seq, at: event.at, reason: event.payload.reason },
         waitsUntil: event.payload.until,
         waitsIn: event.payload.session,
       }));
@@ -445,7 +488,8 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
       return settle(before, event);
     case 'question.asked': {
       const { callId, ...asked } = event.payload;
-      return { ...before, questions: { ...before.questions, [callId]: asked } };
+      const open = { ...asked, seq: event.seq, at: event.at };
+      return { ...before, questions: { ...before.questions, [callId]: open } };
     }
     case 'question.answered':
       return answer(before, event);
@@ -456,14 +500,14 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
     }
     case 'tool.failed':
       return settleCall(before, event.payload.callId);
-    case 'child.opened':
-      return {
-        ...before,
-        children: { ...before.children, [event.payload.callId]: { session: event.payload.session } },
-      };
+    case 'child.opened': {
+      const { callId, session } = event.payload;
+      const child = { session, seq: event.seq, at: event.at };
+      return { ...before, children: { ...before.children, [callId]: child } };
+    }
     case 'child.waiting': {
       const { callId, for: what, reason } = event.payload;
-      return stopClock(withChild(before, callId, { for: what, reason }), event.at);
+      return stopClock(withChild(before, callId, { for: what, reason, seq: event.seq, at: event.at }), event.at);
     }
     case 'child.resumed':
       return onRun(withChild(before, event.payload.callId, undefined), (run) =>
@@ -472,7 +516,9 @@ const foldRun = (before: RunFold, event: SessionEvent): RunFold => {
     case 'child.ended':
       return endChild(before, event.payload);
     case 'budget.set':
-      return lookAgain({ ...before, limits: event.payload.limits });
+      return lookAgain({ ...before, limits: event.payload.limits }, 'budget');
+    case 'quota.changed':
+      return lookAgain(before, 'quota');
     default:
       return before;
   }

@@ -1,5 +1,7 @@
 import type { SessionFold } from '../fold.ts';
+import { openPreparation } from './next-step.ts';
 import { type ActiveRun, forsakenChildren, type QueuedInput, waitsForChildren } from './run-fold.ts';
+import { isUnsettled } from './settlement.ts';
 
 /** The work in a session, according to its log. */
 export type WorkFor =
@@ -8,6 +10,8 @@ export type WorkFor =
   | { readonly do: 'take-over'; readonly run: ActiveRun }
   /** The wait or the pause is over. */
   | { readonly do: 'resume'; readonly run: ActiveRun }
+  /** A stop is not settled, because the process that made it died, or is still at it. */
+  | { readonly do: 'settle' }
   /**
    * Child sessions are still open although their calls have ended, because the worker that ended the calls died before
    * it ended the children.
@@ -30,6 +34,9 @@ const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor =>
   switch (run.waitingFor) {
     case 'approval':
     case 'question': {
+      const preparation = openPreparation(fold, now);
+      // Answers to calls must wait, because no call begins before this one is settled.
+      if (preparation) return { do: 'nothing', dueAt: preparation.expiresAt };
       const isAnswered =
         Object.values(fold.approvals).some(({ settled }) => settled) ||
         Object.values(fold.questions).some(({ answer }) => answer !== undefined);
@@ -38,6 +45,8 @@ const whenWaiting = (fold: SessionFold, run: ActiveRun, now: number): WorkFor =>
     }
     case 'budget':
       return nothing;
+    case 'quota':
+      return (run.waitsUntil ?? Number.POSITIVE_INFINITY) <= now ? goesOn : { do: 'nothing', dueAt: run.waitsUntil };
     case 'model':
       return (run.waitsUntil ?? 0) <= now ? goesOn : { do: 'nothing', dueAt: run.waitsUntil };
     default:
@@ -54,10 +63,10 @@ const nextInput = (queue: readonly QueuedInput[], now: number): WorkFor => {
 /** Returns the work in a session. A pure function that reads only the fold. */
 export const workFor = (fold: SessionFold, now: number): WorkFor => {
   const { status, holder, run, queue } = fold;
+  if (isUnsettled(fold)) return { do: 'settle' };
   if (!run && forsakenChildren(fold).length > 0) return { do: 'end-children' };
   if (holder !== 'agent' || (status !== 'active' && status !== 'pausing')) return nothing;
   if (!run) return status === 'active' ? nextInput(queue, now) : nothing;
-  // The run began to wait while a pause was requested. The worker that resumes it pauses it.
-  if (run.waitingFor) return status === 'pausing' ? { do: 'resume', run } : whenWaiting(fold, run, now);
+  if (run.waitingFor) return whenWaiting(fold, run, now);
   return run.activeSince === undefined ? { do: 'resume', run } : { do: 'take-over', run };
 };

@@ -1,6 +1,6 @@
 import type { Json } from '../../../schema/json.ts';
 import { type Collection, collections, type State, type StoredOperation } from '../../../schema/state.ts';
-import { isSameJson, patchBetween } from './patch-between.ts';
+import { isSameJson, lastOf, patchSteps } from './patch-between.ts';
 
 type Entry<C extends Collection> = State[C][string];
 
@@ -18,28 +18,31 @@ export type StateDiff = { readonly [C in Collection]: readonly EntryChange<Entry
   readonly patch: readonly StoredOperation[];
 };
 
-const changesOf = <T>(
-  before: Readonly<Record<string, T>>,
-  after: Readonly<Record<string, T>>,
-): readonly EntryChange<T>[] => {
+type Changes = readonly EntryChange<unknown>[];
+type Entries = Readonly<Record<string, unknown>>;
+
+function* changesOf(before: Entries, after: Entries): Generator<void, Changes, void> {
   if (before === after) return [];
   const ids = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return ids.flatMap((id): EntryChange<T>[] => {
+  const changes: EntryChange<unknown>[] = [];
+  for (const id of ids) {
     const had = Object.hasOwn(before, id);
     const has = Object.hasOwn(after, id);
-    if (had && has && isSameJson(before[id], after[id])) return [];
-    return [{ id, ...(had && { before: before[id] as T }), ...(has && { after: after[id] as T }) }];
-  });
-};
+    const isSame = had && has && isSameJson(before[id], after[id]);
+    if (!isSame) changes.push({ id, ...(had && { before: before[id] }), ...(has && { after: after[id] }) });
+    yield;
+  }
+  return changes;
+}
 
-export const diffStates = (before: State, after: State): StateDiff => ({
-  ...(Object.fromEntries(
-    collections.map((each) => [each, changesOf<unknown>(before[each], after[each])]),
-  ) as unknown as {
-    [C in Collection]: readonly EntryChange<Entry<C>>[];
-  }),
-  own: changesOf(before.own, after.own),
-  patch: patchBetween(before, after),
-});
+/** Compares two states in steps, so that the comparison of large ones can be interrupted. */
+export function* diffSteps(before: State, after: State): Generator<void, StateDiff, void> {
+  const changes: Record<string, Changes> = {};
+  for (const each of collections) changes[each] = yield* changesOf(before[each], after[each]);
+  changes.own = yield* changesOf(before.own, after.own);
+  return { ...changes, patch: yield* patchSteps(before, after) } as unknown as StateDiff;
+}
+
+export const diffStates = (before: State, after: State): StateDiff => lastOf(diffSteps(before, after));
 
 export const isEmptyDiff = ({ patch }: StateDiff): boolean => patch.length === 0;

@@ -1,5 +1,5 @@
 import { entryOf } from '../../../schema/pointer.ts';
-import { lowestProvenance, type PatchOperation, type Provenance } from '../../../schema/state.ts';
+import { hasProvenance, lowestProvenance, type PatchOperation, type Provenance } from '../../../schema/state.ts';
 import type { SessionFold } from '../fold.ts';
 import { type Mutation, type StateChange, valueAt } from './state-change.ts';
 import { entriesTouched } from './touched-paths.ts';
@@ -30,7 +30,9 @@ class Copies {
     return [entry, collectionOf(entry), ''].flatMap((place) => this.#levels.get(place) ?? []);
   }
 
+  /** Bookkeeping has no provenance of its own, so nothing vouches for a copy of it. */
   #levelsAt(source: string): readonly Provenance[] {
+    if (!hasProvenance(source)) return ['unverified'];
     const known = this.#known[source];
     if (known) return [known, ...this.at(source)];
     const below = [...Object.entries(this.#known), ...this.#levels].filter(([path]) => path.startsWith(`${source}/`));
@@ -64,7 +66,7 @@ export const loweredEntries = (
   };
   return Object.fromEntries(
     entriesTouched(delta)
-      .filter((path) => valueAt(state, path) !== undefined && levelOf(path) !== provenance)
+      .filter((path) => hasProvenance(path) && valueAt(state, path) !== undefined && levelOf(path) !== provenance)
       .map((path) => [path, levelOf(path)]),
   );
 };

@@ -36,19 +36,22 @@ const replace = (path: string, value: unknown): readonly StoredOperation[] => [
   { op: 'replace', path, value: value as Json },
 ];
 
-const recordPatch = (path: string, before: Values, after: Values): readonly StoredOperation[] => {
+function* recordPatch(path: string, before: Values, after: Values): Generator<void, readonly StoredOperation[], void> {
   const at = (key: string): string => path + pointerOf(key);
-  const [gone, kept] = [false, true].map((has) =>
-    Object.keys(before).filter((key) => Object.hasOwn(after, key) === has),
-  );
-  return [
-    ...gone!.map((key) => ({ op: 'remove' as const, path: at(key) })),
-    ...kept!.flatMap((key) => patchBetween(before[key], after[key], at(key))),
-    ...Object.keys(after).flatMap((key) =>
-      Object.hasOwn(before, key) ? [] : [{ op: 'add' as const, path: at(key), value: after[key] as Json }],
-    ),
-  ];
-};
+  const operations: StoredOperation[] = [];
+  const names = Object.keys(before);
+  for (const key of names) if (!Object.hasOwn(after, key)) operations.push({ op: 'remove', path: at(key) });
+  yield;
+  for (const key of names) {
+    if (!Object.hasOwn(after, key)) continue;
+    for (const operation of yield* patchSteps(before[key], after[key], at(key))) operations.push(operation);
+    yield;
+  }
+  for (const key of Object.keys(after)) {
+    if (!Object.hasOwn(before, key)) operations.push({ op: 'add', path: at(key), value: after[key] as Json });
+  }
+  return operations;
+}
 
 /** The length of the common prefix. */
 const sharedItems = (one: List, other: List): number => {
@@ -105,9 +108,24 @@ const listPatch = (path: string, before: List, after: List): readonly StoredOper
   return isLong || after.length === 0 ? replace(path, after) : editsBetween(path, start, old, now);
 };
 
-/** The RFC 6902 patch from one JSON value to another, as small as possible in bounded time. */
-export const patchBetween = (before: unknown, after: unknown, path = ''): readonly StoredOperation[] => {
+/** The RFC 6902 patch from one JSON value to another, as small as possible in bounded time, computed in steps. */
+export function* patchSteps(
+  before: unknown,
+  after: unknown,
+  path = '',
+): Generator<void, readonly StoredOperation[], void> {
   if (before === after) return [];
   if (Array.isArray(before) && Array.isArray(after)) return listPatch(path, before, after);
-  return isRecord(before) && isRecord(after) ? recordPatch(path, before, after) : replace(path, after);
+  return isRecord(before) && isRecord(after) ? yield* recordPatch(path, before, after) : replace(path, after);
+}
+
+/** Takes all steps at once, and returns their result. */
+export const lastOf = <T>(steps: Generator<unknown, T, void>): T => {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
 };
+
+export const patchBetween = (before: unknown, after: unknown, path = ''): readonly StoredOperation[] =>
+  lastOf(patchSteps(before, after, path));

@@ -3,6 +3,11 @@ import { lowestProvenance, type Provenance } from '../../../schema/state.ts';
 
 /** The provenance of the information that an event adds. Undefined if it adds none. */
 export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
+  const provenance = writtenProvenance(event);
+  return provenance && event.imported ? lowestProvenance([provenance, 'imported']) : provenance;
+};
+
+const writtenProvenance = (event: SessionEvent): Provenance | undefined => {
   switch (event.type) {
     case 'message.appended':
       if (event.actor.startsWith('importer:')) return 'imported';
@@ -15,7 +20,10 @@ export const provenanceOf = (event: SessionEvent): Provenance | undefined => {
     case 'tool.failed':
       return 'unverified';
     case 'state.committed':
-      return lowestProvenance([event.payload.provenance, ...Object.values(event.payload.entryProvenance ?? {})]);
+      return lowestProvenance([
+        event.payload.provenance ?? 'unverified',
+        ...Object.values(event.payload.entryProvenance ?? {}),
+      ]);
     default:
       return undefined;
   }

@@ -141,7 +141,13 @@ interface Wanted {
   readonly touched: readonly Path[];
 }
 
+export const isOfWaiting = (path: string): boolean => segmentsOfPointer(path)[0] === 'waiting';
+export const waitingIsView = 'waiting is computed when the state is read: no commit can use or change it';
+
 const patched = (before: State, operations: readonly PatchOperation[]): Wanted => {
+  const named = operations.flatMap((each) => ('from' in each ? [each.from, each.path] : [each.path]));
+  const views = named.filter(isOfWaiting).map((path) => ({ path, message: waitingIsView }));
+  if (views.length > 0) throw stateInvalid(views);
   const result = applyOperations(before, operations);
   if ('failed' in result) throw stateInvalid([result.failed]);
   const paths = operations.flatMap((each) => (each.op === 'move' ? [each.from, each.path] : [each.path]));

@@ -1,11 +1,11 @@
 import type { PayloadOf } from '../../../schema/event.ts';
 import { entryOf } from '../../../schema/pointer.ts';
-import type { Provenance, StoredOperation } from '../../../schema/state.ts';
+import { hasProvenance, type Provenance, type StoredOperation } from '../../../schema/state.ts';
 
 export interface TouchedPath {
   readonly path: string;
-  /** The provenance of the entry that contains the path. */
-  readonly provenance: Provenance;
+  /** The provenance of the entry that contains the path. Undefined for bookkeeping. */
+  readonly provenance: Provenance | undefined;
 }
 
 type Committed = PayloadOf<'state.committed'>;
@@ -14,9 +14,12 @@ type Committed = PayloadOf<'state.committed'>;
 export const touchedPaths = (
   commit: Pick<Committed, 'delta' | 'provenance' | 'entryProvenance' | 'origin'>,
 ): readonly TouchedPath[] => {
-  const { delta, provenance, entryProvenance, origin } = commit;
+  const { delta, provenance = 'unverified', entryProvenance, origin } = commit;
   const paths = origin?.kind === 'lift' ? origin.paths : delta.flatMap(({ op, path }) => (op === 'test' ? [] : [path]));
-  return [...new Set(paths)].map((path) => ({ path, provenance: entryProvenance?.[entryOf(path)] ?? provenance }));
+  return [...new Set(paths)].map((path) => ({
+    path,
+    provenance: hasProvenance(path) ? (entryProvenance?.[entryOf(path)] ?? provenance) : undefined,
+  }));
 };
 
 /**

@@ -14,7 +14,7 @@ export const homePage = ({ version, store, agents, worksHere, address }: Home): 
     ['version', version],
     ['store', store],
     ['agents', agents.join(', ') || 'none'],
-    ['worker', worksHere ? 'in this process' : 'elsewhere: start `perdure worker`'],
+    ['worker', worksHere ? 'part of this server' : 'elsewhere: start `perdure worker`'],
   ] as const;
   const example = `curl -H "authorization: Bearer $PERDURE_KEY" ${address}/v1/sessions\nperdure ls --server ${address}`;
   return page(

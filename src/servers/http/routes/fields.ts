@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { ApprovalId, RunId } from '../../../schema/ids.ts';
+import { ApprovalId, MemberId, RunId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
-import { Status } from '../../../schema/lifecycle.ts';
+import { Holder, Status } from '../../../schema/lifecycle.ts';
 import { ToolCallId } from '../../../schema/message.ts';
 import { PointText } from '../../../schema/place.ts';
-import { runStatuses } from '../../../schema/run-record.ts';
+import { runStatuses } from '../../../schema/statuses.ts';
 
 /** Path parameters. */
 export const inRun = { run: RunId };
@@ -30,11 +30,42 @@ export const limitUpTo = (most: number) =>
   });
 export const Path = Text.min(1).max(4096);
 
+/** An object of scalars as JSON text. */
+const JsonObjectText = Text.max(4096).transform((text, context): Record<string, string | number | boolean | null> => {
+  try {
+    return z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).parse(JSON.parse(text));
+  } catch {
+    context.addIssue({ code: 'custom', message: 'expected a JSON object of texts, numbers, booleans and null' });
+    return z.NEVER;
+  }
+});
+
+/** The page of a listing. */
+export const pageQuery = { limit: limitUpTo(1000).optional(), cursor: z.string().max(200).optional() };
+
 /** Query of the session listing. */
 export const sessionPage = {
+  includePrivate: Flag.meta({ description: 'Also private sessions of others: for admins, and audited.' }).optional(),
   status: z.array(Status).optional(),
-  limit: limitUpTo(1000).optional(),
-  cursor: z.string().max(200).optional(),
+  agent: Text.min(1).max(100).meta({ description: 'Only sessions that are bound to this agent.' }).optional(),
+  member: MemberId.meta({ description: 'Only sessions that this member owns.' }).optional(),
+  holder: Holder.meta({ description: 'Only sessions that the agent, or a person, holds.' }).optional(),
+  runStatus: z
+    .array(z.enum(runStatuses))
+    .meta({ description: 'Only sessions whose current or last run has one of these statuses.' })
+    .optional(),
+  metadata: JsonObjectText.meta({
+    type: 'string',
+    description: 'Values that the metadata must have: an object as JSON, with texts, numbers, booleans and null.',
+  }).optional(),
+  since: timeText('Not changed before'),
+  until: timeText('Not changed after'),
+  idPart: z
+    .string()
+    .max(60)
+    .meta({ description: 'The beginning of the ids, or at least their last 4 characters.' })
+    .optional(),
+  ...pageQuery,
   by: z.enum(['change', 'id']).optional(),
 };
 
@@ -43,8 +74,7 @@ export const runPage = {
   status: z.array(z.enum(runStatuses)).optional(),
   since: timeText('Not before'),
   until: timeText('Not after'),
-  limit: limitUpTo(1000).optional(),
-  cursor: z.string().max(200).optional(),
+  ...pageQuery,
 };
 
 export const atPoint = { at: PointText.optional() };

@@ -22,9 +22,15 @@ const Hash = z.string().regex(/^[0-9a-f]{64}$/);
 const where = { ...atPoint, setAside: Positive.optional() };
 
 /** Serves a file as an attachment, so that no browser shows it as a page: a session's files may be hostile. */
-const download = (content: Uint8Array, name: string, mediaType = 'application/octet-stream'): Response =>
-  new Response(content as Uint8Array<ArrayBuffer>, {
+const download = (
+  { held }: Pick<RouteCall<never, never, never>, 'held'>,
+  content: Uint8Array,
+  name: string,
+  mediaType = 'application/octet-stream',
+): Response =>
+  new Response(held(content), {
     headers: {
+      'content-length': String(content.length),
       'content-type': mediaType,
       'content-disposition': `attachment; filename*=UTF-8''${encodeURIComponent(name)}`,
       'content-security-policy': "default-src 'none'; sandbox",
@@ -54,9 +60,9 @@ export const fileRoutes = [
     summary: 'The content of a file',
     query: { ...where, path: Path },
     answer: bytes,
-    handle: async ({ session, query: { path, ...at } }) => {
+    handle: async ({ session, held, query: { path, ...at } }) => {
       const content = await session.files.read(path, at);
-      return download(content, path.split('/').at(-1)!);
+      return download({ held }, content, path.split('/').at(-1)!);
     },
   }),
   defineSessionRoute({
@@ -126,7 +132,7 @@ export const fileRoutes = [
     name: 'readFileHistory',
     verb: 'files.history',
     summary: 'The versions of a file, newest first, also under its former names',
-    query: { path: Path, limit: limitUpTo(1000).optional(), includeRewound: Flag.optional() },
+    query: { ...atPoint, path: Path, limit: limitUpTo(1000).optional(), includeRewound: Flag.optional() },
     answer: FileHistoryView,
     handle: async ({ session, query: { path, ...options } }) => ({
       versions: await session.files.history(path, options),
@@ -164,7 +170,8 @@ export const fileRoutes = [
     summary: 'Downloads an artifact',
     params: { name: ArtifactName },
     answer: bytes,
-    handle: async ({ session, params }) => download(await session.artifacts.read(params.name), params.name),
+    handle: async ({ session, held, params }) =>
+      download({ held }, await session.artifacts.read(params.name), params.name),
   }),
   defineSessionRoute({
     method: 'PUT',

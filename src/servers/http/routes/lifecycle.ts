@@ -8,13 +8,14 @@ import { Point } from '../../../schema/point.ts';
 import { Limits } from '../../../schema/run.ts';
 import {
   AdoptionView,
+  AttemptsView,
   ForkView,
   ReplayView,
   RetryView,
   RewindView,
   SummaryView,
 } from '../../../schema/views/session.ts';
-import { nothing, withReason } from './fields.ts';
+import { nothing, Positive, pageQuery, withReason } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
 const move = (verb: 'resume' | 'reopen' | 'archive' | 'unarchive', summary: string) =>
@@ -131,6 +132,16 @@ export const lifecycleRoutes = [
       const { run, cancelled, ...retry } = await session.retry(body);
       return { ...retry, ...(run && { run: run.id }), cancelled: [...cancelled] };
     },
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/attempts',
+    name: 'listAttempts',
+    verb: 'session.attempts',
+    summary: 'Lists the attempts at retried turns, the last retried turn first',
+    query: { turn: Positive.optional(), ...pageQuery },
+    answer: AttemptsView,
+    handle: async ({ session, query }) => ({ ...(await session.attempts(query)) }),
   }),
   defineSessionRoute({
     method: 'POST',

@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { TokenRequest } from '../../../core/access/tokens.ts';
 import { Area } from '../../../schema/areas.ts';
 import { listOf } from '../../../schema/bounded.ts';
-import { AuditId, KeyId, MemberId, WorkspaceId } from '../../../schema/ids.ts';
+import { AuditId, KeyId, MemberId, SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { KeyInfo } from '../../../schema/key-info.ts';
 import { Member, MemberRole, Profile } from '../../../schema/member.ts';
+import { OwnQuota, Quota, QuotaLimits, QuotaReport } from '../../../schema/quota.ts';
+import { Reach } from '../../../schema/sharing.ts';
 import { AuditPageView, NewKeyView } from '../../../schema/views/registry.ts';
 import { defineRoute } from '../route.ts';
 import { limitUpTo, nothing } from './fields.ts';
@@ -22,8 +25,10 @@ export const registryRoutes = [
       workspace: WorkspaceId,
       member: MemberId,
       role: MemberRole,
+      reach: Reach,
       key: KeyId.optional(),
       areas: listOf(Area, { max: 100 }).optional(),
+      sessions: listOf(SessionId, { max: 100 }).optional(),
       profile: Profile.optional(),
     }),
     handle: async ({ runtime }) => await runtime.members.me(),
@@ -43,7 +48,12 @@ export const registryRoutes = [
     name: 'addMember',
     verb: 'members.add',
     summary: 'Adds a member',
-    body: z.strictObject({ id: MemberId, role: MemberRole.optional(), profile: Profile.optional() }),
+    body: z.strictObject({
+      id: MemberId,
+      role: MemberRole.optional(),
+      reach: Reach.optional(),
+      profile: Profile.optional(),
+    }),
     status: 201,
     answer: Member,
     handle: ({ runtime, body }) => runtime.members.add(body),
@@ -53,9 +63,9 @@ export const registryRoutes = [
     path: '/v1/members/{member}',
     name: 'changeMember',
     verb: 'members.change',
-    summary: 'Changes the role or profile of a member',
+    summary: 'Changes the role, reach or profile of a member',
     params: ofMember,
-    body: z.strictObject({ role: MemberRole.optional(), profile: Profile.optional() }),
+    body: z.strictObject({ role: MemberRole.optional(), reach: Reach.optional(), profile: Profile.optional() }),
     answer: Member,
     handle: ({ runtime, params, body }) => runtime.members.change(params.member, body),
   }),
@@ -67,6 +77,64 @@ export const registryRoutes = [
     summary: 'Removes a member with all their keys',
     params: ofMember,
     handle: ({ runtime, params }) => runtime.members.remove(params.member),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/me/quota',
+    name: 'readOwnQuota',
+    verb: 'quotas.mine',
+    summary: 'The limits of the member of this key, and what they have used',
+    answer: OwnQuota,
+    handle: ({ runtime }) => runtime.quotas.mine(),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/v1/quotas',
+    name: 'listQuotas',
+    verb: 'quotas.list',
+    summary: 'The quotas of the workspace and its members, and what is used of them',
+    answer: QuotaReport,
+    handle: ({ runtime }) => runtime.quotas.list(),
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/v1/quotas/members',
+    name: 'setMembersQuota',
+    verb: 'quotas.set',
+    summary: 'Sets the quota of members who have none of their own',
+    about: 'Replaces an earlier one as a whole. The quota of the workspace is set by the operator of the store.',
+    body: QuotaLimits,
+    answer: Quota,
+    handle: ({ runtime, body }) => runtime.quotas.set(body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/v1/quotas/members',
+    name: 'removeMembersQuota',
+    verb: 'quotas.remove',
+    summary: 'Removes the quota of members who have none of their own',
+    handle: ({ runtime }) => runtime.quotas.remove(),
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: '/v1/quotas/members/{member}',
+    name: 'setMemberQuota',
+    verb: 'quotas.set',
+    summary: 'Sets the quota of one member',
+    about: 'Replaces an earlier one as a whole. A field that is absent is that of all members.',
+    params: ofMember,
+    body: QuotaLimits,
+    answer: Quota,
+    handle: ({ runtime, params, body }) => runtime.quotas.set(body, params),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/v1/quotas/members/{member}',
+    name: 'removeMemberQuota',
+    verb: 'quotas.remove',
+    summary: 'Removes the quota of one member, who then has that of all members',
+    params: ofMember,
+    handle: ({ runtime, params }) => runtime.quotas.remove(params),
   }),
   defineRoute({
     method: 'GET',
@@ -88,6 +156,7 @@ export const registryRoutes = [
       member: MemberId.optional(),
       name: KeyInfo.shape.name,
       role: MemberRole.optional(),
+      reach: Reach.optional(),
       areas: listOf(Area, { min: 1, max: 100 }).optional(),
       expiresAt: KeyInfo.shape.expiresAt,
     }),
@@ -95,6 +164,20 @@ export const registryRoutes = [
     status: 201,
     answer: NewKeyView,
     handle: ({ runtime, body }) => runtime.keys.create(body),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/v1/tokens',
+    name: 'createToken',
+    verb: 'keys.createToken',
+    summary: 'Creates a short-lived token for one member, for a browser; it is shown only this once',
+    about:
+      'The token is sent like a key, in the header `authorization`. It can do no more than the key that made it, and ends with that key.',
+    body: TokenRequest.omit({ parent: true }),
+    keyKeptBy: 'nobody',
+    status: 201,
+    answer: NewKeyView,
+    handle: ({ runtime, body }) => runtime.keys.createToken(body),
   }),
   defineRoute({
     method: 'POST',

@@ -33,7 +33,7 @@ const content = z.union([Text, listOf(UserPart, someParts)], {
 const maxBytes = maxPayloadBytes + 1024 * 1024;
 
 async function* asFrames(events: AsyncIterable<SessionEvent>): AsyncGenerator<Frame, void, void> {
-  for await (const event of events) yield { id: String(event.seq), event: event.type, data: event };
+  for await (const event of events) yield { id: String(event.seq), event: event.type, data: event, isShared: true };
 }
 
 async function* partFrames(parts: AsyncIterable<RunPart>): AsyncGenerator<Frame, void, void> {

@@ -1,18 +1,20 @@
 import { z } from 'zod';
 import { Description } from '../../../schema/description.ts';
 import { PerdureError } from '../../../schema/error.ts';
-import { SessionId } from '../../../schema/ids.ts';
+import { SessionId, VerificationId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { Limits } from '../../../schema/run.ts';
+import { Sharing } from '../../../schema/sharing.ts';
 import { MaybeDamageView, RepairView } from '../../../schema/views/maintenance.ts';
 import {
   ImportedView,
   SessionPageView,
   SummaryView,
   TreeView,
+  VerificationJobView,
   VerificationView,
 } from '../../../schema/views/session.ts';
-import { bytes, defineRoute } from '../route.ts';
+import { answered, bytes, defineRoute } from '../route.ts';
 import { Flag, nothing, sessionPage } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
 
@@ -50,12 +52,17 @@ export const sessionRoutes = [
     name: 'openSession',
     verb: 'sessions.open',
     summary: 'Opens a session',
-    about: 'A session with an agent answers inputs; your own loop drives one without. It starts without files.',
+    about:
+      'A session with an agent answers inputs; your own loop drives one without. It starts without files, or with those that it carries over.',
     body: Description.extend({
+      ...Sharing.shape,
       /** Name of an agent of this server; its newest version unless `version` is given. */
       agent: z.strictObject({ name: Text.min(1).max(100), version: z.int().positive().optional() }).optional(),
       budget: Limits.optional(),
-      carryFrom: SessionId.optional(),
+      carryFrom: z
+        .union([SessionId, z.strictObject({ session: SessionId, files: z.boolean().optional() })])
+        .meta({ description: 'The session whose knowledge, plans and artifacts the new one starts with.' })
+        .optional(),
     }),
     status: 201,
     answer: SummaryView,
@@ -92,6 +99,20 @@ export const sessionRoutes = [
     },
   }),
   defineSessionRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/share',
+    name: 'shareSession',
+    verb: 'session.share',
+    summary: 'Changes who sees the session, and the sessions of its subagents',
+    about: 'Only the owner of the session may, or an admin. `sharedWith` replaces the earlier list.',
+    body: Sharing,
+    answer: SummaryView,
+    handle: async ({ session, body }) => {
+      await session.share(body);
+      return session.summary();
+    },
+  }),
+  defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/tree',
     name: 'readTree',
@@ -106,9 +127,47 @@ export const sessionRoutes = [
     name: 'verifySession',
     verb: 'session.verify',
     summary: 'Reads the whole log and reports whether it is unchanged',
+    about:
+      'Over 10,000 events it becomes a job: the answer is 202 with the verification, and `location` is its address.',
     query: { quick: Flag.optional() },
     answer: VerificationView,
-    handle: async ({ session, query: { quick } }) => session.verify({ ...(quick !== undefined && { quick }) }),
+    handle: async ({ session, query: { quick = false }, verifications, signal }) => {
+      const { seq } = await session.summary();
+      if (seq <= verifications.largeEvents) return session.verify({ quick, signal });
+      const job = await verifications.start(session, { quick });
+      return answered(job, { location: `/v1/sessions/${session.id}/verifications/${job.id}` }, 202);
+    },
+  }),
+  defineSessionRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/verifications',
+    name: 'startVerification',
+    verb: 'session.verify',
+    summary: 'Starts a verification that runs after the answer, or returns the one that this key has running',
+    about: 'It ends when no client has asked for it for a minute, and is lost when the server process ends.',
+    body: z.strictObject({ quick: z.boolean().optional() }),
+    status: 202,
+    answer: VerificationJobView,
+    handle: ({ session, body: { quick = false }, verifications }) => verifications.start(session, { quick }),
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/verifications/{verification}',
+    name: 'readVerification',
+    verb: 'session.verify',
+    summary: 'How far a verification is, and its result',
+    params: { verification: VerificationId },
+    answer: VerificationJobView,
+    handle: async ({ session, params, verifications }) => verifications.find(session.id, params.verification),
+  }),
+  defineSessionRoute({
+    method: 'DELETE',
+    path: '/v1/sessions/{session}/verifications/{verification}',
+    name: 'cancelVerification',
+    verb: 'session.verify',
+    summary: 'Stops a verification',
+    params: { verification: VerificationId },
+    handle: async ({ session, params, verifications }) => verifications.cancel(session.id, params.verification),
   }),
   defineSessionRoute({
     method: 'GET',

@@ -1,28 +1,30 @@
 import { z } from 'zod';
-import { stateTag } from '../../../core/state/commit.ts';
 import { listOf } from '../../../schema/bounded.ts';
 import { RunId } from '../../../schema/ids.ts';
 import { Text } from '../../../schema/json.ts';
 import { toolOutcomes } from '../../../schema/message.ts';
-import { PlaceText } from '../../../schema/place.ts';
+import { maxCompared, PlaceText } from '../../../schema/place.ts';
 import { PatchOperation, Pointer, Provenance, provenances } from '../../../schema/state.ts';
+import { TaintReport } from '../../../schema/taint.ts';
+import { Trace } from '../../../schema/trace.ts';
 import {
   CallsView,
   CommitsView,
   CommitView,
   CompactionView,
+  ComparisonView,
   ContextView,
   DiffView,
   MaybeCommitView,
   RecallView,
   ReversalView,
-  StateView,
+  StateOrPartView,
   TranscriptView,
 } from '../../../schema/views/session.ts';
-import { matchesEtag } from '../etag-match.ts';
-import { answered, defineRoute } from '../route.ts';
-import { atPoint, Flag, limitUpTo, Positive, timeText, Whole } from './fields.ts';
+import { defineRoute } from '../route.ts';
+import { atPoint, Flag, Positive, pageQuery, timeText, Whole } from './fields.ts';
 import { defineSessionRoute } from './session-route.ts';
+import { answerPart, answerState, committedPart } from './state-answer.ts';
 
 const window = {
   since: timeText('Not before'),
@@ -30,7 +32,7 @@ const window = {
   includeRewound: Flag.optional(),
   tool: Text.max(200).optional(),
   actor: Text.max(250).optional(),
-  limit: limitUpTo(1000).optional(),
+  ...pageQuery,
 };
 const turns = { lastTurns: Positive.optional(), fromTurn: Whole.optional(), toTurn: Whole.optional() };
 const commitQuery = {
@@ -60,11 +62,10 @@ const withTurns = <Query extends Turns>({ lastTurns, fromTurn, toTurn, ...rest }
   ...((fromTurn !== undefined || toTurn !== undefined) && { turns: { from: fromTurn, to: toTurn } }),
 });
 
-const tagOf = (text: string): string => `"${text}"`;
 /** The ETag in `if-match`: that of the state on which the client based its change. */
 const matched = (headers: Headers): string | undefined => {
   const given = headers.get('if-match');
-  return given === null || given === '*' ? undefined : given.replace(/^(?:W\/)?"|"$/g, '');
+  return given === null || given === '*' ? undefined : committedPart(given.replace(/^(?:W\/)?"|"$/g, ''));
 };
 
 export const stateRoutes = [
@@ -73,15 +74,18 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/state',
     name: 'readState',
     verb: 'session.state',
-    summary: 'The typed state, now or at a point, with its ETag',
-    query: atPoint,
+    summary: 'The typed state or the part of it at a path, now or at a point, with its ETag',
+    query: {
+      ...atPoint,
+      path: Pointer.min(1)
+        .meta({ description: 'Only the part at this JSON Pointer, such as `/facts/port`.' })
+        .optional(),
+    },
     condition: 'if-none-match',
-    answer: StateView,
-    handle: async ({ session, query, headers }) => {
-      const state = await session.state(query);
-      const etag = tagOf(stateTag(state));
-      if (matchesEtag(headers, etag)) return new Response(null, { status: 304, headers: { etag } });
-      return answered(state, { etag });
+    answer: StateOrPartView,
+    handle: async ({ session, query: { at, path }, headers }) => {
+      if (path) return answerPart(await session.state({ at, path }), path, headers);
+      return answerState(await session.state({ at }), headers);
     },
   }),
   defineSessionRoute({
@@ -120,13 +124,36 @@ export const stateRoutes = [
   }),
   defineSessionRoute({
     method: 'GET',
+    path: '/v1/sessions/{session}/taint',
+    name: 'getTaint',
+    verb: 'session.taint',
+    summary: 'What brought data from outside into the session, and which files carry it on',
+    answer: TaintReport,
+    handle: async ({ session }) => await session.taint(),
+  }),
+  defineSessionRoute({
+    method: 'POST',
+    path: '/v1/sessions/{session}/taint/clear',
+    name: 'clearTaint',
+    verb: 'session.clearTaint',
+    summary: 'Vouches for what the session holds, with a reason; returns what tainted it',
+    body: z.strictObject({
+      reason: Text.min(1).max(2000),
+      files: z.boolean().optional(),
+      at: z.int().positive().optional(),
+    }),
+    answer: TaintReport,
+    handle: async ({ session, body }) => await session.clearTaint(body),
+  }),
+  defineSessionRoute({
+    method: 'GET',
     path: '/v1/sessions/{session}/commits',
     name: 'findCommits',
     verb: 'session.commits',
     summary: 'The commits of the session, newest first',
     query: { ...commitQuery, ...turns },
     answer: CommitsView,
-    handle: async ({ session, query }) => ({ commits: await session.commits(withTurns(query)) }),
+    handle: async ({ session, query }) => await session.commits(withTurns(query)),
   }),
   defineSessionRoute({
     method: 'POST',
@@ -152,7 +179,7 @@ export const stateRoutes = [
     summary: 'The tool calls of the session, newest first',
     query: { ...callQuery, ...turns },
     answer: CallsView,
-    handle: async ({ session, query }) => ({ calls: await session.toolCalls(withTurns(query)) }),
+    handle: async ({ session, query }) => await session.toolCalls(withTurns(query)),
   }),
   defineRoute({
     method: 'GET',
@@ -162,7 +189,7 @@ export const stateRoutes = [
     summary: 'The commits of the workspace, newest first',
     query: commitQuery,
     answer: CommitsView,
-    handle: async ({ runtime, query }) => ({ commits: await runtime.sessions.commits(query) }),
+    handle: async ({ runtime, query }) => await runtime.sessions.commits(query),
   }),
   defineRoute({
     method: 'GET',
@@ -172,27 +199,63 @@ export const stateRoutes = [
     summary: 'The tool calls of the workspace, newest first',
     query: callQuery,
     answer: CallsView,
-    handle: async ({ runtime, query }) => ({ calls: await runtime.sessions.toolCalls(query) }),
+    handle: async ({ runtime, query }) => await runtime.sessions.toolCalls(query),
   }),
   defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/diff',
     name: 'diffSession',
     verb: 'session.diff',
-    summary: 'What was decided, learnt, planned and changed between two places',
-    query: { from: PlaceText, to: PlaceText },
+    summary: 'What happened differently between two places, and how their states and files differ',
+    query: {
+      from: PlaceText,
+      to: PlaceText,
+      content: Flag.meta({ description: 'With text diffs of files, which need the area `files`.' }).optional(),
+      ...pageQuery,
+    },
     answer: DiffView,
-    handle: async ({ session, query }) => await session.diff(query.from, query.to),
+    handle: async ({ session, query: { from, to, ...options } }) => await session.diff(from, to, options),
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/trace',
+    name: 'traceEntry',
+    verb: 'session.trace',
+    summary: 'What an entry, a file or an event rests on, and what rests on it',
+    query: {
+      path: Text.min(1).max(2100).meta({
+        description: 'An entry such as `/facts/port`, a file such as `files:src/a.ts`, or an event such as `seq:17`.',
+      }),
+      direction: z
+        .enum(['back', 'forward', 'both'])
+        .meta({ description: '`back`: only what it rests on; `forward`: only what rests on it.' })
+        .optional(),
+      depth: Positive.meta({ description: 'The greatest distance from the entry, at most 100.' }).optional(),
+      limit: Positive.meta({ description: 'The maximum number of nodes in each direction, at most 1,000.' }).optional(),
+    },
+    answer: Trace,
+    handle: async ({ session, query: { path, ...options } }) => await session.trace(path, options),
+  }),
+  defineSessionRoute({
+    method: 'GET',
+    path: '/v1/sessions/{session}/compare',
+    name: 'compareBranches',
+    verb: 'session.compare',
+    summary: 'What came of 2 to 8 branches since the point that all of them share',
+    about: 'Each `branch` is a place: another session, now or at a point, or a point of this one.',
+    query: { branch: z.array(PlaceText).min(2).max(maxCompared) },
+    answer: ComparisonView,
+    handle: async ({ session, query }) => await session.compare(query.branch),
   }),
   defineSessionRoute({
     method: 'GET',
     path: '/v1/sessions/{session}/transcript',
     name: 'readTranscript',
     verb: 'session.transcript',
-    summary: 'The messages of the live lineage',
-    query: { ...atPoint, lastTurns: Positive.optional() },
+    summary: 'The messages of the live lineage, oldest first; the first page has the newest ones',
+    query: { ...atPoint, lastTurns: Positive.optional(), ...pageQuery },
     answer: TranscriptView,
-    handle: async ({ session, query }) => ({ entries: await session.transcript(query) }),
+    handle: async ({ session, query }) => await session.transcript(query),
   }),
   defineSessionRoute({
     method: 'GET',
@@ -222,8 +285,8 @@ export const stateRoutes = [
     path: '/v1/sessions/{session}/recall',
     name: 'recallKey',
     verb: 'session.recall',
-    summary: 'The content that was left out of a context, by its key',
-    query: { key: Text.min(1).max(300) },
+    summary: 'The content that was left out of a context, by its key or name',
+    query: { key: Text.min(1).max(500) },
     answer: RecallView,
     handle: async ({ session, query }) => ({
       key: query.key,

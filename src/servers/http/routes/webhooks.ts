@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { listOf } from '../../../schema/bounded.ts';
 import { WebhookId } from '../../../schema/ids.ts';
 import { DeliveryPageView, NewWebhookView } from '../../../schema/views/registry.ts';
+import { WatchedPaths } from '../../../schema/watched-paths.ts';
 import { Delivery, DeliveryId, Webhook, WebhookEvent } from '../../../schema/webhook.ts';
 import { defineRoute } from '../route.ts';
 import { limitUpTo, nothing } from './fields.ts';
@@ -26,7 +27,7 @@ export const webhookRoutes = [
     verb: 'webhooks.add',
     summary: 'Adds a webhook; its secret is shown only this once',
     about: 'An Idempotency-Key has no effect here: the secret is not kept for a second answer.',
-    body: z.strictObject({ url: Webhook.shape.url, events }),
+    body: z.strictObject({ url: Webhook.shape.url, events, watch: WatchedPaths.optional() }),
     keyKeptBy: 'nobody',
     status: 201,
     answer: NewWebhookView,
@@ -37,11 +38,12 @@ export const webhookRoutes = [
     path: '/v1/webhooks/{webhook}',
     name: 'changeWebhook',
     verb: 'webhooks.change',
-    summary: 'Changes the address or events of a webhook, or disables or enables it',
+    summary: 'Changes the address, events or watched paths of a webhook, or disables or enables it',
     params: ofWebhook,
     body: z.strictObject({
       url: Webhook.shape.url.optional(),
       events: events.optional(),
+      watch: WatchedPaths.optional(),
       enabled: z.boolean().optional(),
     }),
     answer: Webhook,

@@ -114,7 +114,7 @@ export const workspaceRoutes = [
     summary: 'Allows the call; the decision is final',
     about: whoSettles,
     params: ofApproval,
-    body: withComment,
+    body: withComment.extend({ forSource: z.boolean().optional() }),
     keyKeptBy: 'library',
     answer: z.strictObject({ session: SessionId }),
     handle: async ({ runtime, params, body }) => ({

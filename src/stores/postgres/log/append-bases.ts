@@ -1,11 +1,14 @@
 import type pg from 'pg';
 import type { Appended, AppendRequest, Head, StoredKey } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import type { Quotas } from '../../log/check-quotas.ts';
+import type { PlacedHead } from '../../log/listing-key.ts';
 import type { AppendBase } from '../../log/plan-append.ts';
 import { type HeadRow, headOf } from '../../log/stored-head.ts';
 import { exchange, prepared, type Statement } from '../server/database.ts';
 import { hexOf } from './blobs.ts';
 import { headColumns } from './head-rows.ts';
+import { findQuotas, quotasIn } from './ledger-rows.ts';
 
 /**
  * The lateral join forces the planner to look up one head at a time by primary key, in the given order. That order
@@ -80,20 +83,30 @@ const pairName = (session: SessionId, other: string | number): string => `${sess
 /** The stored state that appends are planned on, including the effect of the requests planned so far. */
 export class AppendBases {
   readonly #workspace: WorkspaceId;
-  readonly #before: ReadonlyMap<SessionId, () => Head>;
+  readonly #before: ReadonlyMap<SessionId, () => PlacedHead>;
   readonly #heads = new Map<SessionId, Head>();
   readonly #keys: Map<string, StoredKey>;
   readonly #points: ReadonlyMap<string, PointRow>;
   readonly #landed: ReadonlySet<string>;
 
-  /** Heads are parsed lazily, so that an unreadable head fails only the request that needs it. */
+  readonly quotas: Quotas;
+  /** The same state, without the effect of requests. */
+  readonly again: () => AppendBases;
+
+  /**
+   * Heads are parsed lazily, so that an unreadable head fails only the request that needs it. Cached heads come without
+   * quotas, and the database rejects a batch that needs them.
+   */
   constructor(
     workspace: WorkspaceId,
-    heads: ReadonlyMap<SessionId, () => Head>,
+    heads: ReadonlyMap<SessionId, () => PlacedHead>,
     keys: readonly KeyRow[] = [],
     points: readonly PointRow[] = [],
     landed: readonly { readonly hash: Uint8Array }[] = [],
+    quotas: Quotas = new Map(),
   ) {
+    this.quotas = quotas;
+    this.again = () => new AppendBases(workspace, heads, keys, points, landed, quotas);
     this.#workspace = workspace;
     this.#before = heads;
     this.#keys = new Map(keys.map((row) => [pairName(row.session, row.key), row]));
@@ -111,7 +124,7 @@ export class AppendBases {
   }
 
   /** The head as stored in the database, before the requests planned so far. */
-  before(session: SessionId): Head | undefined {
+  before(session: SessionId): PlacedHead | undefined {
     return this.#before.get(session)?.();
   }
 
@@ -138,7 +151,7 @@ export const readBases = async (
 ): Promise<AppendBases> => {
   const keyed = requests.filter(({ key }) => key);
   const points = requests.flatMap(({ creates }) => creates?.parent ?? []);
-  const [, heads, keys, found, landed] = await exchange(client, [
+  const [, heads, keys, found, landed, quotas] = await exchange(client, [
     opening,
     lockHeads(workspace, [...new Set(requests.map(({ session }) => session))].sort()),
     keyed.length > 0
@@ -162,7 +175,8 @@ export const readBases = async (
           attempts.map(({ head }) => head.seq),
         )
       : undefined,
+    findQuotas(workspace),
   ]);
   const byId = new Map(heads!.rows.map((row: HeadRow) => [row.id, () => headOf(workspace, row)]));
-  return new AppendBases(workspace, byId, keys!.rows, found!.rows, landed!.rows);
+  return new AppendBases(workspace, byId, keys!.rows, found!.rows, landed!.rows, quotasIn(quotas!.rows));
 };

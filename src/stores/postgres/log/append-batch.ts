@@ -1,22 +1,21 @@
 import type pg from 'pg';
-import {
-  type Appended,
-  type AppendOutcome,
-  type AppendRequest,
-  type Head,
-  sessionKeyName,
-} from '../../../core/ports/store.ts';
+import { type Appended, type AppendOutcome, type AppendRequest, sessionKeyName } from '../../../core/ports/store.ts';
 import { isPerdureError, type PerdureError } from '../../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import type { EncodedBlob, EncodedPayload } from '../../codec/payload-codec.ts';
 import type { Seal } from '../../codec/seal-payload.ts';
+import { LedgerState } from '../../log/check-quotas.ts';
+import type { PlacedHead } from '../../log/listing-key.ts';
+import { type Metered, meterAppend, sumChanges } from '../../log/meter.ts';
 import { planAppend } from '../../log/plan-append.ts';
 import { exchange, refuseRollback, type Statement } from '../server/database.ts';
 import { isConnectionLost, isOutdated, isReadOnly } from '../server/store-error.ts';
 import { AppendBases, readBases } from './append-bases.ts';
 import { insertBlobs } from './blobs.ts';
 import { insertKeys } from './keys.ts';
+import { enterLedger, lockLedger } from './ledger-rows.ts';
 import { projectionsOf, writeRareRows } from './projection-rows.ts';
+import { writeValues } from './session-values.ts';
 import type { WriteLog } from './write-log.ts';
 
 /** An append with everything that does not depend on the head, prepared before its transaction begins. */
@@ -35,19 +34,24 @@ export type AppendResult = AppendOutcome | PerdureError;
 interface Planned {
   readonly pending: PendingAppend;
   readonly outcome: Appended;
+  readonly metered: Metered | undefined;
 }
 
-/** Plans in order: each request sees the effects of the earlier ones. */
-const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
+/** Plans in order: each request sees the effects of the earlier ones. Without a `ledger`, checks no quotas. */
+const planBatch = (bases: AppendBases, batch: readonly PendingAppend[], ledger?: LedgerState) => {
   const planned: Planned[] = [];
   const results = batch.map((pending): AppendResult => {
     const landed = bases.landed(pending.attempts);
     if (landed) return landed;
     try {
-      const outcome = planAppend(bases.baseOf(pending.request), pending.request, pending.seals);
+      const base = bases.baseOf(pending.request);
+      const outcome = planAppend(base, pending.request, pending.seals);
       if (outcome.outcome !== 'appended') return outcome;
+      const metered = meterAppend(base.head, pending.request, outcome);
+      const refusal = metered && ledger?.enter(metered);
+      if (refusal) return { outcome: 'quota', refusal };
       bases.advance(pending.request, outcome);
-      planned.push({ pending, outcome });
+      planned.push({ pending, outcome, metered });
       return outcome;
     } catch (error) {
       if (isPerdureError(error)) return error;
@@ -57,13 +61,37 @@ const planBatch = (bases: AppendBases, batch: readonly PendingAppend[]) => {
   return { planned, results };
 };
 
-/** One statement writes heads, events and commit paths. Keys, blobs, calls and charges are rarer and follow. */
+interface CommitOptions {
+  /** Whether the heads were read in this transaction, and are not from the cache. */
+  readonly fresh: boolean;
+  /** Whether the quotas were checked in this transaction. */
+  readonly checked: boolean;
+}
+
+/** The statement that enters the batch into the ledger. Most batches concern no quota. */
+const ledgerOf = (workspace: WorkspaceId, planned: readonly Planned[], checked: boolean): readonly Statement[] => {
+  const metered = planned.flatMap((each) => each.metered ?? []);
+  if (metered.length === 0) return [];
+  const needsCheck = !checked && metered.some(({ checks }) => checks.length > 0);
+  return [enterLedger(workspace, sumChanges(metered), needsCheck)];
+};
+
+interface Writes {
+  readonly statements: readonly Statement[];
+  /** The heads of the sessions after the batch. */
+  readonly heads: readonly PlacedHead[];
+}
+
+/**
+ * One statement writes heads, events and commit paths. Keys, blobs, calls, charges and the values of listings are rarer
+ * and follow.
+ */
 const writes = (
   { workspace, writeLog }: BatchConnection,
   bases: AppendBases,
   planned: readonly Planned[],
-  fresh: boolean,
-): readonly Statement[] => {
+  { fresh, checked }: CommitOptions,
+): Writes => {
   const heads = new Map(planned.map(({ outcome: { head } }) => [head.session, head]));
   const next = [...heads.values()].map((head) => ({ head, was: bases.before(head.session)?.hash }));
   const events = planned.flatMap(({ pending, outcome }) =>
@@ -74,12 +102,19 @@ const writes = (
   );
   const blobs = planned.flatMap(({ pending }) => pending.blobs);
   const { paths, ...rare } = projectionsOf(events.map(({ event }) => event));
-  return [
-    writeLog(workspace, { heads: next, events, paths, fresh }),
-    ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
-    ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
-    ...writeRareRows(workspace, rare),
-  ];
+  const listed = [...heads.values()].map((head) => ({ head, before: bases.before(head.session) }));
+  const { statements, places } = writeValues(workspace, listed);
+  return {
+    heads: [...heads.values()].map((head) => ({ ...head, listing: places.get(head.session) })),
+    statements: [
+      writeLog(workspace, { heads: next, events, paths, fresh }),
+      ...(keys.length > 0 ? [insertKeys(workspace, keys)] : []),
+      ...(blobs.length > 0 ? [insertBlobs(workspace, blobs)] : []),
+      ...writeRareRows(workspace, rare),
+      ...ledgerOf(workspace, planned, checked),
+      ...statements,
+    ],
+  };
 };
 
 export interface BatchConnection {
@@ -88,7 +123,9 @@ export interface BatchConnection {
   readonly opening: Statement;
   readonly writeLog: WriteLog;
   /** Heads as this process last saw them. */
-  readonly known: Map<string, Head>;
+  readonly known: Map<string, PlacedHead>;
+  /** Workspaces that had quotas when they were last read. A hint, which saves a try without them. */
+  readonly limited: Set<WorkspaceId>;
 }
 
 /** A lone statement that writes the log needs no explicit transaction. */
@@ -113,11 +150,13 @@ const commit = async (
   opening: Statement | undefined,
   bases: AppendBases,
   planned: readonly Planned[],
+  checked = false,
 ): Promise<void> => {
   const { client, known } = connection;
   for (const { pending, outcome } of planned) pending.attempts.push(outcome);
+  const { statements, heads } = writes(connection, bases, planned, { fresh: opening === undefined, checked });
   try {
-    await send(client, opening, writes(connection, bases, planned, opening === undefined));
+    await send(client, opening, statements);
   } catch (error) {
     for (const { pending } of planned) {
       known.delete(sessionKeyName(pending.request));
@@ -125,7 +164,7 @@ const commit = async (
     }
     throw error;
   }
-  for (const { outcome } of planned) known.set(sessionKeyName(outcome.head), outcome.head);
+  for (const head of heads) known.set(sessionKeyName(head), head);
 };
 
 /**
@@ -137,8 +176,8 @@ const appendKnown = async (
   connection: BatchConnection,
   batch: readonly PendingAppend[],
 ): Promise<readonly AppendResult[] | undefined> => {
-  const { workspace, opening, known } = connection;
-  const heads = new Map<SessionId, () => Head>();
+  const { workspace, opening, known, limited } = connection;
+  const heads = new Map<SessionId, () => PlacedHead>();
   for (const { request, attempts } of batch) {
     const head = known.get(sessionKeyName(request));
     if (attempts.length > 0 || request.creates?.parent || (!head && !request.creates)) return undefined;
@@ -147,6 +186,7 @@ const appendKnown = async (
   const bases = new AppendBases(workspace, heads);
   const { planned, results } = planBatch(bases, batch);
   if (planned.length < batch.length) return undefined;
+  if (limited.has(workspace) && planned.some(({ metered }) => metered && metered.checks.length > 0)) return undefined;
   try {
     await commit(connection, opening, bases, planned);
     return results;
@@ -156,7 +196,27 @@ const appendKnown = async (
   }
 };
 
-/** Appends the batch in one transaction, with one or two round trips. Throws engine errors unchanged. */
+/**
+ * Plans the batch on what the transaction has read. If the workspace has quotas, plans twice: once to find the rows of
+ * the ledger that it needs, and again with these rows locked.
+ */
+const planRead = async (
+  { client, workspace, limited }: BatchConnection,
+  bases: AppendBases,
+  batch: readonly PendingAppend[],
+) => {
+  if (bases.quotas.size === 0) {
+    limited.delete(workspace);
+    return { ...planBatch(bases, batch), checked: false };
+  }
+  limited.add(workspace);
+  const draft = planBatch(bases.again(), batch);
+  const keys = draft.planned.flatMap(({ metered }) => (metered ? [...metered.checks, ...metered.changes] : []));
+  const rows = keys.length > 0 ? await lockLedger(client, workspace, keys) : new Map();
+  return { ...planBatch(bases, batch, new LedgerState(bases.quotas, rows)), checked: true };
+};
+
+/** Appends the batch in one transaction, with one to three round trips. Throws engine errors unchanged. */
 export const appendBatch = async (
   connection: BatchConnection,
   batch: readonly PendingAppend[],
@@ -171,8 +231,8 @@ export const appendBatch = async (
     batch.map(({ request }) => request),
     batch.flatMap(({ attempts }) => attempts),
   );
-  const { planned, results } = planBatch(bases, batch);
-  if (planned.length > 0) await commit(connection, undefined, bases, planned);
+  const { planned, results, checked } = await planRead(connection, bases, batch);
+  if (planned.length > 0) await commit(connection, undefined, bases, planned, checked);
   else await exchange(client, ['rollback']);
   return results;
 };

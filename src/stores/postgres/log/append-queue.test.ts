@@ -14,6 +14,7 @@ import {
   rawText,
 } from '../../../testing/contract/log/new-events.ts';
 import { append, mustAppend, openSession } from '../../../testing/contract/log/session-log.ts';
+import { currentRelease } from '../../release.ts';
 import { openPostgresStore } from '../index.ts';
 import { Database } from '../server/database.ts';
 import { AppendQueue } from './append-queue.ts';
@@ -150,10 +151,10 @@ test('[LOG1] an append on a cached head sends one statement', async () => {
 });
 
 test('[LOG7] a queue reports when it becomes empty', async () => {
-  const options = { url: database.url, poolSize: 1, statementTimeoutMs: 5000 };
+  const options = { url: database.url, poolSize: 1, statementTimeoutMs: 5000, release: currentRelease() };
   await (await openPostgresStore(options)).close();
   const opened = new Database(options);
-  const writeLog = await opened.use((client) => openWriteLog(client, options.statementTimeoutMs));
+  const writeLog = await opened.use((client) => openWriteLog(client, opened));
   const onIdle = vi.fn();
   const { workspace, session } = newKey();
   const queue = new AppendQueue({
@@ -161,6 +162,7 @@ test('[LOG7] a queue reports when it becomes empty', async () => {
     workspace,
     writeLog,
     known: new Map(),
+    limited: new Set(),
     onCommit: () => undefined,
     onIdle,
   });

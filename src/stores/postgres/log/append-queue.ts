@@ -1,10 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { backoffMs } from '../../../concurrency/backoff.ts';
 import { pause } from '../../../concurrency/pause.ts';
-import type { Appended, AppendOutcome, AppendRequest, Head } from '../../../core/ports/store.ts';
+import type { Appended, AppendOutcome, AppendRequest } from '../../../core/ports/store.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { inSlices } from '../../in-slices.ts';
+import type { PlacedHead } from '../../log/listing-key.ts';
 import { type Change, changeOf } from '../../waking/watchers.ts';
 import type { Database } from '../server/database.ts';
 import type { Lease } from '../server/leases.ts';
@@ -52,7 +53,9 @@ export interface AppendQueueOptions {
   readonly workspace: WorkspaceId;
   readonly writeLog: WriteLog;
   /** Heads as this process last saw them. */
-  readonly known: Map<string, Head>;
+  readonly known: Map<string, PlacedHead>;
+  /** Workspaces that had quotas when they were last read. */
+  readonly limited: Set<WorkspaceId>;
   readonly onCommit: (changes: readonly Change[]) => void;
   /** Called when the queue becomes empty, so that its owner can drop it. */
   readonly onIdle: () => void;

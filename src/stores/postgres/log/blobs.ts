@@ -1,10 +1,23 @@
 import type pg from 'pg';
 import type { BlobHash, LooseBlob, LooseBlobs, NewBlob } from '../../../core/ports/blobs.ts';
+import { quotaError } from '../../../core/session/quota-refusal.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { decodeBlob, type EncodedBlob, encodeBlobs } from '../../codec/payload-codec.ts';
 import { sha256 } from '../../codec/sha256.ts';
+import { checkQuotas } from '../../log/check-quotas.ts';
+import { ledgerKeyName, meterBlobs } from '../../log/meter.ts';
 import { byteaArray } from '../server/bytea-array.ts';
 import { type Database, prepared, type Source } from '../server/database.ts';
+import { isConnectionLost, isOutdated, isUndone } from '../server/store-error.ts';
+import {
+  enterLedger,
+  findQuotas,
+  holdQuotas,
+  lockLedger,
+  type QuotaRow,
+  quotasIn,
+  refuseQuotas,
+} from './ledger-rows.ts';
 
 interface BlobRow {
   readonly hash: Uint8Array;
@@ -15,13 +28,21 @@ interface BlobRow {
 
 export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
+/** Returns the blobs that are new, whose rows have no older version. */
 const insert = prepared(
   'insert_blobs',
-  `insert into perdure.blobs (workspace, hash, size, encoding, bytes)
-   select $1, * from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
+  `insert into perdure.blobs (workspace, hash, size, encoding, bytes, counted)
+   select $1, *, $6::boolean from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
    on conflict (workspace, hash) do update
    set put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
-   where blobs.bytes <> excluded.bytes or blobs.size <> excluded.size or blobs.put_at < excluded.put_at - interval '1 minute'`,
+   where blobs.bytes <> excluded.bytes or blobs.size <> excluded.size or blobs.put_at < excluded.put_at - interval '1 minute'
+   returning size, xmax = 0 as is_new`,
+);
+
+/** Counts blobs that a log or a fold snapshot already held. The insert before has locked them. */
+const count = prepared(
+  'count_blobs',
+  `update perdure.blobs set counted = true where workspace = $1 and hash = any($2::bytea[]) and not counted returning size`,
 );
 
 const find = prepared(
@@ -59,11 +80,13 @@ const findHashes = prepared(
 /** The latest time at which a blob may have been used. Further uses within a minute do not update its row. */
 const usedAt = `(b.put_at + interval '1 minute')`;
 
+/** Finds the blobs in a manifest, even a damaged one. Conditions such as `is json` need PostgreSQL 16. */
+export const namedBlob = '"blob"\\s*:\\s*"([0-9a-f]{64})"';
+
 const isLoose = `not exists (select 1 from perdure.events e where e.workspace = $1 and e.encoding = 2 and e.payload = b.hash)
    and encode(b.hash, 'hex') not in (
-     select part.value ->> 'blob' from perdure.snapshots s,
-       json_each(case when s.manifest is json object then s.manifest::json else '{}'::json end) part
-     where s.workspace = $1 and part.value ->> 'blob' is not null
+     select named[1] from perdure.snapshots s, regexp_matches(s.manifest, '${namedBlob}', 'g') named
+     where s.workspace = $1
    )`;
 
 const findLoose = prepared(
@@ -72,11 +95,19 @@ const findLoose = prepared(
    where b.workspace = $1 and b.hash > $2 and ${isLoose} order by b.hash limit $3`,
 );
 
+/** Takes what was counted from the ledger, if the workspace has one. */
 const remove = prepared(
   'remove_blobs',
-  `delete from perdure.blobs b where b.workspace = $1 and b.hash = any($2::bytea[])
-     and ${usedAt} < to_timestamp($3 / 1000.0) and ${isLoose}
-   returning b.hash`,
+  `with removed as (
+     delete from perdure.blobs b where b.workspace = $1 and b.hash = any($2::bytea[])
+       and ${usedAt} < to_timestamp($3 / 1000.0) and ${isLoose}
+     returning b.hash, b.size, b.counted
+   ), freed as (
+     select perdure.enter_ledger($1, false, array[''], array['bytes'], array[''], array[-sum(size)::bigint], array[0::bigint])
+       is null as entered
+     from removed where counted having count(*) > 0
+   )
+   select hash, entered from removed left join freed on true`,
 );
 
 const bytesOf = (hash: BlobHash): Buffer => Buffer.from(hash, 'hex');
@@ -89,13 +120,45 @@ export const hashesThere = async (
 ): Promise<ReadonlySet<BlobHash>> =>
   new Set(namesOf(await source.read(workspace, findHashes(workspace, byteaArray(hashes.map(bytesOf))))));
 
+/**
+ * Stores blobs. Without quotas, this takes one round trip, which the database rejects if the workspace has some.
+ * `limited` holds the workspaces that had quotas when they were last read.
+ */
 export const putBlobs = async (
   database: Database,
+  limited: Set<WorkspaceId>,
   workspace: WorkspaceId,
   blobs: readonly NewBlob[],
 ): Promise<void> => {
   const encoded = await encodeBlobs(blobs);
-  await database.write(workspace, [insertBlobs(workspace, encoded)]);
+  const hashes = byteaArray(encoded.map(({ hash }) => hash));
+  const statements = [insertBlobs(workspace, encoded, true), count(workspace, hashes)];
+  if (!limited.has(workspace)) {
+    try {
+      await database.write(workspace, [...statements, refuseQuotas(workspace)]);
+      return;
+    } catch (error) {
+      if (!isOutdated(error)) throw error;
+    }
+  }
+  const put = () =>
+    database.feed(workspace, [...statements, holdQuotas(workspace), findQuotas(workspace)], async (client, answers) => {
+      const [inserted, counted, , found] = answers.map(({ rows }) => rows);
+      const quotas = quotasIn(found as QuotaRow[]);
+      if (quotas.size > 0) limited.add(workspace);
+      else limited.delete(workspace);
+      const added = [...inserted!.filter(({ is_new }) => is_new), ...counted!];
+      const metered = meterBlobs(added.reduce((sum, { size }) => sum + size, 0));
+      if (!metered || quotas.size === 0) return;
+      const rows = await lockLedger(client, workspace, metered.changes);
+      const refusal = checkQuotas(quotas, metered, (key) => rows.get(ledgerKeyName(key)));
+      if (refusal) throw quotaError(workspace, refusal);
+      await client.query(enterLedger(workspace, metered.changes, false));
+    });
+  await put().catch((error: unknown) => {
+    if (!isConnectionLost(error) && !isUndone(error)) throw error;
+    return put();
+  });
 };
 
 /** Resets the age of the blobs that exist, as if they had just been written. */
@@ -132,10 +195,15 @@ export const removeBlobs = async (
 };
 
 /**
- * Keeps intact blobs and repairs damaged ones. Writes in hash order, so that two writers of the same blobs cannot
+ * Keeps intact blobs and repairs damaged ones. Only new blobs that `isCounted` names count for quotas; the log counts
+ * large payloads itself. Writes in hash order, so that two writers of the same blobs cannot
  * deadlock.
  */
-export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[]): pg.QueryConfig => {
+export const insertBlobs = (
+  workspace: WorkspaceId,
+  given: readonly EncodedBlob[],
+  isCounted = false,
+): pg.QueryConfig => {
   const once = new Map(given.map((blob) => [hexOf(blob.hash), blob]));
   const blobs = [...once.values()].sort((a, b) => Buffer.compare(a.hash, b.hash));
   return insert(
@@ -144,6 +212,7 @@ export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[
     blobs.map(({ size }) => size),
     blobs.map(({ encoding }) => encoding),
     byteaArray(blobs.map(({ stored }) => stored)),
+    isCounted,
   );
 };
 

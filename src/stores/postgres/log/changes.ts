@@ -1,4 +1,4 @@
-import { type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
+import { type SessionKey, sessionKeyName, type WakeForSession } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { announceMissedChanges } from '../../waking/missed-changes.ts';
 import { type Change, Watchers } from '../../waking/watchers.ts';
@@ -9,12 +9,12 @@ import { Listener } from '../server/listener.ts';
 import { NotePost, noteChannel } from '../server/note-post.ts';
 import type { NoteSeal } from '../server/note-seal.ts';
 import { Notifier, parseChange } from '../server/notifier.ts';
-import { listSessions } from './sessions.ts';
+import { listSessions } from './list-sessions.ts';
 
 const findSeqs = prepared(
   'find_seqs',
   `select s.* from unnest($2::text[]) asked(id)
-   cross join lateral (select id, seq from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
+   cross join lateral (select id, seq, at from perdure.sessions where workspace = $1 and id = asked.id limit 1) s`,
 );
 
 /** When more hints than this wait for verification, polling covers the rest. */
@@ -99,7 +99,7 @@ export class Changes {
     return () => void remove();
   }
 
-  watchWorkspace(workspace: WorkspaceId, wake: (session: SessionId, seq: number) => void): () => void {
+  watchWorkspace(workspace: WorkspaceId, wake: WakeForSession): () => void {
     this.#start();
     const remove = this.#watchers.addHearer(workspace, wake);
     return () => void remove();
@@ -181,8 +181,8 @@ export class Changes {
         workspace,
         asked.map(({ session }) => session),
       );
-      const rows = await this.#database.read<{ id: SessionId; seq: number }>(workspace, statement);
-      changes.push(...rows.map(({ id, seq }) => ({ workspace, session: id, seq, work: false })));
+      const rows = await this.#database.read<{ id: SessionId; seq: number; at: number }>(workspace, statement);
+      changes.push(...rows.map(({ id, seq, at }) => ({ workspace, session: id, seq, at, work: false })));
     }
     return changes;
   }

@@ -10,6 +10,7 @@ import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { callWithin, isOnlyRunning } from '../../log/call-within.ts';
 import { olderThan, type Segment } from '../../log/lineage.ts';
 import { QueryText } from '../../log/query-text.ts';
+import { seenCondition } from '../../log/seen-condition.ts';
 import type { Source } from '../server/database.ts';
 import type { Lineages } from './lineages.ts';
 import { isLasting } from './migrations.ts';
@@ -34,6 +35,7 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): pg.Q
     query.and(asked.status, (place) => `status = any(${place}::text[])`),
     asked.lasting ? ` and ${isLasting}` : '',
     query.goOn(asked.before),
+    seenCondition(query, { values: 'perdure.session_values', session: 'tool_calls.session' }, workspace, asked.viewer),
   ].join('');
   return {
     text: `select ${columns} from perdure.tool_calls where ${conditions}

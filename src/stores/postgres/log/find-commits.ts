@@ -4,8 +4,9 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { olderThan, type Segment } from '../../log/lineage.ts';
 import { pathRange } from '../../log/path-range.ts';
 import { QueryText } from '../../log/query-text.ts';
+import { seenCondition } from '../../log/seen-condition.ts';
 import type { Source } from '../server/database.ts';
-import { type EventRow, eventColumns } from './event-rows.ts';
+import { type EventRow, eventColumns, isImported } from './event-rows.ts';
 import type { Lineages } from './lineages.ts';
 import { placeSpans } from './place-spans.ts';
 import { eventsOf } from './read-events.ts';
@@ -23,9 +24,12 @@ const filters = (query: QueryText, asked: CommitQuery): string => {
   ].join('');
 };
 
+const seen = (query: QueryText, workspace: WorkspaceId, { viewer }: CommitQuery): string =>
+  seenCondition(query, { values: 'perdure.session_values', session: 'commit_paths.session' }, workspace, viewer);
+
 /** Looks up only those log events that the page needs. */
 const withEvents = (query: QueryText, keys: string, order: string): pg.QueryConfig => ({
-  text: `select ${eventColumns.replaceAll(/\w+/g, 'e.$&')}
+  text: `select ${eventColumns.replaceAll(/\w+/g, 'e.$&')}, ${isImported({ session: 'e.session', seq: 'e.seq' })}
     from (${keys}) key join perdure.events e on e.workspace = $1 and e.session = key.session and e.seq = key.seq
     order by ${order}`,
   values: query.values,
@@ -34,7 +38,7 @@ const withEvents = (query: QueryText, keys: string, order: string): pg.QueryConf
 export const commitsOfWorkspace = (workspace: WorkspaceId, asked: CommitQuery): pg.QueryConfig => {
   const query = new QueryText('$');
   const keys = `select at, session, seq from perdure.commit_paths
-    where workspace = ${query.place(workspace)}${filters(query, asked)}${query.goOn(asked.before)}
+    where workspace = ${query.place(workspace)}${filters(query, asked)}${query.goOn(asked.before)}${seen(query, workspace, asked)}
     group by at, session, seq order by at desc, session desc, seq desc limit ${query.place(asked.limit)}`;
   return withEvents(query, keys, 'key.at desc, key.session desc, key.seq desc');
 };

@@ -7,7 +7,9 @@ import { isNewerRelease } from '../../release.ts';
 import { workSchema } from '../queue/work-schema.ts';
 import { pinnedSettings } from '../server/database.ts';
 import { tenantTable } from '../server/tenant-table.ts';
-import { listingSpanMs } from './sessions.ts';
+import { admitFunction, appendFunction, appendTypes } from './append-function.ts';
+import { namedBlob } from './blobs.ts';
+import { ledgerFunction } from './ledger-rows.ts';
 
 interface Migration {
   /** The oldest release that can use the database after this migration. */
@@ -16,71 +18,6 @@ interface Migration {
   /** Whether the rows of the projection tables must be made from the logs after this migration. */
   readonly rebuilds?: true;
 }
-
-/**
- * Writes heads and events in one call, because a message to the server costs as much as a row. Outside a transaction,
- * the call is a transaction by itself. It upserts heads, because the plan of an update with a join would depend on
- * estimates of the workspace's size.
- *
- * A head that continues a session must match the stored hash (`was`). It carries no root, which reveals whether the
- * upsert created a session instead. A head that creates a session must find none. Otherwise a head has moved, and
- * nothing is written.
- *
- * A row whose summary was repaired has `was` equal to its own hash. Only a writer that read the row in this
- * transaction (`fresh`) may continue the session. `paths` is null if no event is a commit, and `work_sessions` is null
- * if no event concerns workers.
- */
-const appendFunction = `
-  create type perdure.new_head as (
-    id text, was bytea, parent text, forked_at bigint, root text, seq bigint, hash bytea, at bigint, epoch bigint, status text,
-    updated_at bigint, summary text
-  );
-  create type perdure.new_event as (
-    session text, seq bigint, at bigint, turn bigint, opens_turn boolean, run text, type text, version integer, actor text, salt bytea,
-    encoding smallint, payload bytea, hash bytea
-  );
-  create type perdure.new_path as (
-    session text, seq bigint, path text, turn bigint, at bigint, actor text, tool text, provenance text
-  );
-  create function perdure.append(
-    tenant text, heads perdure.new_head[], events perdure.new_event[], fresh boolean, lock_timeout_ms integer,
-    paths perdure.new_path[], work_sessions text[], work_seqs bigint[], work_agents text[], work_priorities smallint[]
-  ) returns void language plpgsql as $function$
-  declare
-    setting text;
-    moved bigint;
-  begin
-    setting := set_config('perdure.workspace', tenant, true);
-    setting := set_config('synchronous_commit', 'on', true);
-    setting := set_config('lock_timeout', lock_timeout_ms::text, true);
-    with written as (
-      insert into perdure.sessions as s
-        (workspace, id, was, parent, forked_at, root, seq, hash, at, epoch, status, updated_at, summary)
-      select tenant, h.* from unnest(heads) h
-      on conflict (workspace, id) do update
-      set was = excluded.was, seq = excluded.seq, hash = excluded.hash, at = excluded.at, epoch = excluded.epoch,
-        status = excluded.status, updated_at = excluded.updated_at, summary = excluded.summary
-      where s.hash = excluded.was and (fresh or s.was is distinct from s.hash)
-      returning s.root
-    )
-    select count(*) filter (where root <> '') into moved from written;
-    if moved <> cardinality(heads) then
-      raise exception 'a head has moved' using errcode = 'PD001';
-    end if;
-    insert into perdure.events
-      (workspace, session, seq, at, turn, opens_turn, run, type, version, actor, salt, encoding, payload, hash)
-    select tenant, e.* from unnest(events) e;
-    if paths is not null then
-      insert into perdure.commit_paths
-        (workspace, session, seq, path, turn, at, actor, tool, provenance)
-      select tenant, p.* from unnest(paths) p;
-    end if;
-    if work_sessions is not null then
-      perform perdure.enter_work(tenant, work_sessions, work_seqs, work_agents, work_priorities);
-    end if;
-  end
-  $function$;
-`;
 
 /** The condition for calls whose effects going back does not undo, as far as the log says. */
 export const isLasting = "confined is null and effects is distinct from 'none'";
@@ -100,13 +37,14 @@ const projectionTables = {
       at bigint not null,
       actor text collate "C" not null,
       tool text collate "C",
-      provenance text collate "C" not null,
+      provenance text collate "C",
       primary key (workspace, session, seq, path)
     );
     create index commit_paths_by_path on perdure.commit_paths (workspace, path, at, session, seq);
     create index commit_paths_by_tool on perdure.commit_paths (workspace, tool, at, session, seq) where tool is not null;
     create index commit_paths_by_actor on perdure.commit_paths (workspace, actor, at, session, seq);
-    create index commit_paths_by_provenance on perdure.commit_paths (workspace, provenance, at, session, seq);
+    create index commit_paths_by_provenance on perdure.commit_paths (workspace, provenance, at, session, seq)
+      where provenance is not null;
     create index commit_paths_by_time on perdure.commit_paths (workspace, at, session, seq, path);
     ${tenantTable('commit_paths')}
   `,
@@ -160,9 +98,36 @@ const projectionTables = {
     create index charges_by_time on perdure.charges (workspace, at);
     ${tenantTable('charges')}
   `,
+  session_values: `
+    create table perdure.session_values (
+      workspace text collate "C" not null,
+      session text collate "C" not null,
+      name text collate "C" not null,
+      value text collate "C" not null,
+      level smallint not null,
+      span bigint not null,
+      primary key (workspace, session, name, value)
+    );
+    create index session_values_by_value on perdure.session_values (workspace, name, value, level, span, session);
+    ${tenantTable('session_values')}
+  `,
 } as const;
 
 export const projectionNames = Object.keys(projectionTables);
+
+/** Rows that quotas are checked against. They can be recounted from the log. */
+const ledgerTable = `
+  create table perdure.ledger (
+    workspace text collate "C" not null,
+    member text collate "C" not null,
+    meter text collate "C" not null,
+    period text collate "C" not null,
+    used bigint not null,
+    reserved bigint not null,
+    primary key (workspace, member, meter, period)
+  ) with (fillfactor = 60);
+  ${tenantTable('ledger')}
+`;
 
 /** A cache of folds, which can be recreated empty. */
 const snapshotTable = `
@@ -181,8 +146,7 @@ const snapshotTable = `
 const migrations: readonly Migration[] = [
   {
     oldestReader: '0.0.1',
-    // updated_span changes at most once per listingSpanMs. An index on it serves the listing, and still allows
-    // in-page (HOT) updates of a busy session's row. Payloads arrive compressed, so the server does not compress them.
+    // No indexed column of a session changes with its appends, so that its row is updated in its page (HOT). Payloads arrive compressed, so the server does not compress them.
     sql: `
       create table perdure.sessions (
         workspace text collate "C" not null,
@@ -197,7 +161,7 @@ const migrations: readonly Migration[] = [
         epoch bigint not null,
         status text not null,
         updated_at bigint not null,
-        updated_span bigint not null generated always as (updated_at / ${listingSpanMs}) stored,
+        updated_span bigint not null generated always as (updated_at / 600000) stored,
         summary text not null,
         imported_to bigint not null default 0,
         primary key (workspace, id)
@@ -254,7 +218,7 @@ const migrations: readonly Migration[] = [
 
       ${snapshotTable}
       ${workSchema}
-      ${appendFunction}
+      ${appendTypes}
     `,
   },
   {
@@ -294,7 +258,64 @@ const migrations: readonly Migration[] = [
       .join('\n'),
     rebuilds: true,
   },
+  {
+    oldestReader: '0.1.0',
+    sql: `
+      alter table perdure.sessions add column claim text collate "C" not null default '';
+      alter type perdure.new_head add attribute claim text;
+      ${admitFunction}
+      ${appendFunction}
+    `,
+  },
+  // The rebuild also makes the account of each session.
+  { oldestReader: '0.1.0', sql: `${ledgerTable} ${ledgerFunction}`, rebuilds: true },
+  {
+    oldestReader: '0.1.0',
+    sql: 'alter table perdure.sessions add column imported_from bigint not null default 0',
+  },
+  {
+    oldestReader: '0.1.0',
+    // A column, because row-level security keeps conditions on a function out of indexes.
+    sql: `
+      drop index perdure.sessions_updated;
+      alter table perdure.sessions drop column updated_span;
+      alter table perdure.sessions add ending text collate "C" not null generated always as (reverse(id)) stored;
+      create index sessions_by_ending on perdure.sessions (workspace, ending);
+      drop table if exists perdure.session_values;
+      ${projectionTables.session_values}
+    `,
+    rebuilds: true,
+  },
+  // Large payloads count with their logs, and parts of fold snapshots not at all.
+  {
+    oldestReader: '0.1.0',
+    sql: `
+      alter table perdure.blobs add column counted boolean not null default true;
+      alter table perdure.blobs no force row level security;
+      alter table perdure.events no force row level security;
+      alter table perdure.snapshots no force row level security;
+      update perdure.blobs b set counted = false where
+        exists (
+          select from perdure.events e where e.workspace = b.workspace and e.encoding = 2 and e.payload = b.hash
+        )
+        or (b.workspace, encode(b.hash, 'hex')) in (
+          select s.workspace, named[1] from perdure.snapshots s, regexp_matches(s.manifest, '${namedBlob}', 'g') named
+        );
+      alter table perdure.blobs force row level security;
+      alter table perdure.events force row level security;
+      alter table perdure.snapshots force row level security;
+    `,
+  },
+  // Rows of bookkeeping have no provenance.
+  {
+    oldestReader: '0.1.0',
+    sql: `drop table if exists perdure.commit_paths; ${projectionTables.commit_paths}`,
+    rebuilds: true,
+  },
 ];
+
+/** The number of the last migration. */
+export const newestSchema = migrations.length;
 
 const metaTable = `
   create table perdure.meta (
@@ -321,6 +342,13 @@ const readRow = async (client: pg.Client): Promise<Meta> => {
 const readMeta = async (client: pg.Client): Promise<Meta | undefined> =>
   (await isTable(client, 'meta')) ? readRow(client) : undefined;
 
+/** Returns the oldest release that the database allows. Throws STORE_NEWER if that is newer than this release. */
+export const admittedBy = async (client: pg.Client, release: string): Promise<string> => {
+  const meta = await readRow(client);
+  refuseNewer(meta, release);
+  return meta.oldest_reader;
+};
+
 const refuseNewer = (meta: Meta | undefined, release: string): void => {
   if (!meta || !isNewerRelease(meta.oldest_reader, release)) return;
   throw new PerdureError(
@@ -337,7 +365,7 @@ const lockMigrations = (client: pg.Client) => client.query('select pg_advisory_x
 
 /** Recreates dropped tables within the open transaction. */
 export const restoreProjectionTables = async (client: pg.Client): Promise<void> => {
-  for (const [name, sql] of Object.entries({ ...projectionTables, snapshots: snapshotTable })) {
+  for (const [name, sql] of Object.entries({ ...projectionTables, ledger: ledgerTable, snapshots: snapshotTable })) {
     if (await isTable(client, name)) continue;
     await lockMigrations(client);
     if (!(await isTable(client, name))) await client.query(sql);
@@ -369,14 +397,17 @@ const runPending = async (client: pg.Client, { release, rebuild }: MigrateOption
     await client.query(metaTable);
   }
   const from = meta?.schema ?? 0;
-  const rebuilds = from > 0 && migrations.slice(from).some((each) => each.rebuilds);
+  const pending = migrations.slice(from);
+  const last = pending.at(-1);
+  if (!last) return;
+  const rebuilds = from > 0 && pending.some((each) => each.rebuilds);
   const workspaces = rebuilds ? await findWorkspaces(client) : [];
-  for (const [place, { sql, oldestReader }] of migrations.entries()) {
-    if (place < from) continue;
-    await client.query(sql);
-    await client.query('update perdure.meta set schema = $1, oldest_reader = $2', [place + 1, oldestReader]);
-  }
+  for (const { sql } of pending) await client.query(sql);
   await rebuild(client, workspaces);
+  // Writes hold a shared lock on this table; see `perdure.admit`.
+  await client.query('lock table perdure.meta in access exclusive mode');
+  const now = [migrations.length, last.oldestReader];
+  await client.query('update perdure.meta set schema = $1, oldest_reader = $2', now);
 };
 
 /** The timeouts bound the wait for another migration, even if its machine vanished in the middle of it. */

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Charge } from '../../../core/ports/charges.ts';
 import type { CallRecord, StoredEvent } from '../../../core/ports/store.ts';
+import { withReadActor } from '../../../core/session/events/imported-event.ts';
 import type { CommitPath } from '../../../core/session/projections.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
@@ -66,7 +67,7 @@ const insertPathRows = (workspace: WorkspaceId, rows: readonly PathRow[]): pg.Qu
     rows.map(({ event }) => event.at),
     rows.map(({ event }) => event.actor),
     rows.map(({ tool }) => tool ?? null),
-    rows.map(({ provenance }) => provenance),
+    rows.map(({ provenance }) => provenance ?? null),
   );
 
 const insertCallRows = (workspace: WorkspaceId, calls: readonly CallRecord[]): pg.QueryConfig =>
@@ -129,7 +130,7 @@ export interface Projections {
 
 /** The rows by which queries find commits, calls and usage. Most events have none. */
 export const projectionsOf = (events: readonly StoredEvent[]): Projections => {
-  const projected = events.map((event) => ({ event, ...projectionOf(event) }));
+  const projected = events.map(withReadActor).map((event) => ({ event, ...projectionOf(event) }));
   return {
     paths: projected.flatMap((each) => each.paths.map((path) => ({ ...path, event: each.event }))),
     calls: batchCalls(projected.flatMap(({ event, call }) => (call ? [{ event, call }] : []))),

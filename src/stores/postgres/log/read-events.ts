@@ -2,10 +2,10 @@ import type { ReadRange, SessionKey, StoredEvent } from '../../../core/ports/sto
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { payloadEncoding, unpackedBytes } from '../../codec/payload-codec.ts';
 import { bodyOf } from '../../codec/stored-body.ts';
-import { clipSegments, type Segment, segmentsOf } from '../../log/lineage.ts';
+import { type Segment, segmentsOf, segmentsToRead } from '../../log/lineage.ts';
 import { prepared, type Source } from '../server/database.ts';
 import { blobSizes, hexOf, readBlobs } from './blobs.ts';
-import { type EventRow, eventColumns } from './event-rows.ts';
+import { type EventRow, eventColumns, isImported } from './event-rows.ts';
 import type { Lineages } from './lineages.ts';
 
 type Order = NonNullable<ReadRange['order']>;
@@ -15,7 +15,7 @@ const sqlOrder: Record<Order, string> = { ascending: 'asc', descending: 'desc' }
 const ofOne = (order: Order) =>
   prepared(
     `read_events_${sqlOrder[order]}`,
-    `select ${eventColumns} from perdure.events
+    `select ${eventColumns}, ${isImported({ session: '$2', seq: 'events.seq' })} from perdure.events
      where workspace = $1 and session = $2 and seq between $3 and $4 order by seq ${sqlOrder[order]} limit $5`,
   );
 /** Reads one range of one session at a time, each as a scan along the primary key. */
@@ -24,7 +24,7 @@ const ofSeveral = (order: Order) =>
     `read_segments_${sqlOrder[order]}`,
     `select e.* from unnest($2::text[], $3::bigint[], $4::bigint[]) s(session, first, last)
      cross join lateral (
-       select ${eventColumns} from perdure.events
+       select ${eventColumns}, ${isImported({ session: 's.session', seq: 'events.seq' })} from perdure.events
        where workspace = $1 and session = s.session and seq between s.first and s.last
        order by seq ${sqlOrder[order]} limit $5
      ) e
@@ -57,20 +57,17 @@ const withinReach = (segments: readonly Segment[], limit: number): readonly Segm
   });
 };
 
-const segmentsOfPage = async (
-  lineages: Lineages,
-  key: SessionKey,
-  { after = 0, upTo = Number.MAX_SAFE_INTEGER, limit, order }: ReadRange,
-): Promise<readonly Segment[]> => {
+const segmentsOfPage = async (lineages: Lineages, key: SessionKey, range: ReadRange): Promise<readonly Segment[]> => {
   const lineage = await lineages.get(key);
   if (!lineage) return [];
+  const { limit, order } = range;
   if (order !== 'descending') {
-    const segments = clipSegments(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), after, upTo);
+    const segments = segmentsToRead(segmentsOf(lineage, Number.MAX_SAFE_INTEGER), range);
     return withinReach(segments.toReversed(), limit);
   }
-  // The page is counted down from the head. Only a lineage of several sessions needs that head to find its segments.
-  const head = lineage.length > 1 ? (await lineages.withHead(key))?.seq : Number.MAX_SAFE_INTEGER;
-  return withinReach(clipSegments(segmentsOf(lineage, head ?? 0), after, upTo), limit);
+  // The page is counted down from the head. One segment needs no head, because nothing follows it.
+  const head = lineage.length > 1 || range.within ? (await lineages.withHead(key))?.seq : Number.MAX_SAFE_INTEGER;
+  return withinReach(segmentsToRead(segmentsOf(lineage, head ?? 0), range), limit);
 };
 
 const eventOf = (row: EventRow, blob: Uint8Array | undefined): StoredEvent => ({
@@ -85,6 +82,7 @@ const eventOf = (row: EventRow, blob: Uint8Array | undefined): StoredEvent => ({
   actor: row.actor,
   body: bodyOf(row, blob),
   hash: row.hash,
+  ...(row.imported && { imported: true }),
 });
 
 export const eventsOf = async (

@@ -4,15 +4,17 @@ import type { SessionKey, StoredEvent } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { isCount } from '../../is-count.ts';
 import { RebuiltSession } from '../../log/rebuilt-session.ts';
-import { parseSummary } from '../../log/stored-summary.ts';
+import { listedSummary, parseSummary } from '../../log/stored-summary.ts';
 import { workEntryOf } from '../../queue/work-entry.ts';
 import { enterWork } from '../queue/work-rows.ts';
 import { type Database, exchange, prepared, type Source } from '../server/database.ts';
 import { describeSession, moveHead } from './head-rows.ts';
 import { waitForOthers } from './import-copies.ts';
+import { recountLedger } from './ledger-rows.ts';
 import { projectionNames, restoreProjectionTables } from './migrations.ts';
 import { insertProjections } from './projection-rows.ts';
 import { readSegments } from './read-events.ts';
+import { writeValues } from './session-values.ts';
 
 const page = { limit: 1000, maxBytes: 4 * 1024 * 1024 };
 
@@ -20,6 +22,9 @@ interface Start {
   readonly session: SessionId;
   readonly forked_at: number;
   readonly seq: number;
+  readonly at: number;
+  readonly status: string;
+  readonly updated_at: number;
   readonly imported_to: number;
   readonly summary: string;
 }
@@ -30,7 +35,7 @@ interface Start {
  */
 const lockAll = prepared(
   'lock_workspace',
-  `select id as session, coalesce(forked_at, 0) as forked_at, seq, imported_to, summary
+  `select id as session, coalesce(forked_at, 0) as forked_at, seq, at, status, updated_at, imported_to, summary
    from perdure.sessions where workspace = $1 order by id for update`,
 );
 
@@ -71,7 +76,7 @@ const rebuildSession = async (
   { queues }: RebuildOptions,
 ): Promise<number> => {
   const source: Source = { read: async (_, statement) => (await client.query(statement)).rows };
-  const rebuilt = new RebuiltSession();
+  const rebuilt = new RebuiltSession(start.imported_to, parseSummary(start.summary));
   let count = 0;
   let called: StoredEvent | undefined;
   for await (const events of ownPages(source, key.workspace, start)) {
@@ -84,12 +89,15 @@ const rebuildSession = async (
     count += events.length;
   }
   const head = rebuilt.headFrom(start.seq);
-  const summary = rebuilt.summary ?? parseSummary(start.summary);
+  const summary = rebuilt.state?.summary ?? parseSummary(start.summary);
   const entry = called && summary && workEntryOf(summary, [called]);
+  // A session whose summary cannot be read is listed with the facts of its row.
+  const listed = { ...key, summary: summary ?? listedSummary({ ...start, id: key.session }) };
   await exchange(client, [
     head && moveHead(key, head),
-    rebuilt.summary && describeSession(key, rebuilt.summary),
+    rebuilt.state && describeSession(key, rebuilt.state),
     queues && entry ? enterWork(key, entry) : undefined,
+    ...writeValues(key.workspace, [{ head: listed, before: undefined }]).statements,
   ]);
   return count;
 };
@@ -110,6 +118,7 @@ const rebuildLocked = async (
   for (const start of starts) {
     count += await rebuildSession(client, { workspace, session: start.session }, start, options);
   }
+  await recountLedger(client, workspace);
   return count;
 };
 

@@ -4,6 +4,7 @@ import type { RecordKind } from '../../../schema/record-kind.ts';
 import { areOnVersion, behindAllIds, type RecordRow, recordName, recordOf } from '../../log/stored-record.ts';
 import { type Database, exchange, prepared, type Source } from '../server/database.ts';
 import { isConnectionLost, isUndone, unknownOutcome } from '../server/store-error.ts';
+import { recountLedger } from './ledger-rows.ts';
 
 const select = (name: string, which: string) =>
   prepared(
@@ -97,8 +98,9 @@ export const writeRecords = (
         ? await exchange(client, [putAll(workspace, puts), remove(workspace, ...namesOf(removals))])
         : [];
       const isDone = made?.rows.length === puts.length;
+      if (isDone && writes.some(({ kind }) => kind === 'quota')) await recountLedger(client, workspace);
       sent = isDone;
-      await client.query(isDone ? 'commit' : 'rollback');
+      await exchange(client, isDone ? [database.admission, 'commit'] : ['rollback']);
       return isDone;
     });
   // Until the commit is sent, nothing has happened, so a lost connection is safe to retry.

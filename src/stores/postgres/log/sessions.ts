@@ -1,11 +1,8 @@
-import type { FamilyMember, Head, ListQuery, SessionKey } from '../../../core/ports/store.ts';
-import type { WorkspaceId } from '../../../schema/ids.ts';
-import type { SessionSummary } from '../../../schema/summary.ts';
+import type { FamilyMember, Head, SessionKey } from '../../../core/ports/store.ts';
 import { inFamilyOrder } from '../../log/family-order.ts';
 import { segmentsOf } from '../../log/lineage.ts';
-import { listedStatus } from '../../log/listed-status.ts';
+import { withoutPlace } from '../../log/listing-key.ts';
 import { type HeadRow, headOf, memberOf } from '../../log/stored-head.ts';
-import { listedSummary } from '../../log/stored-summary.ts';
 import { type Database, prepared } from '../server/database.ts';
 import { headColumns } from './head-rows.ts';
 import type { Lineages } from './lineages.ts';
@@ -21,41 +18,7 @@ export const findHead = async (
   if (!row) return undefined;
   const head = headOf(workspace, row);
   lineages.learn(head);
-  return head;
-};
-
-/** The listing uses an index on spans of time. So an append to a recently changed session does not touch that index. */
-export const listingSpanMs = 600_000;
-
-/** The index yields spans in order; only rows within one span are sorted. */
-const listByChange = prepared(
-  'list_sessions',
-  `select id, seq, at, status, updated_at, summary from perdure.sessions
-   where workspace = $1 and ($2::text[] is null or ${listedStatus} = any($2))
-     and updated_span <= $4::bigint / ${listingSpanMs} and (updated_at, id) < ($4, $5)
-   order by updated_span desc, updated_at desc, id desc limit $3`,
-);
-const listById = prepared(
-  'list_sessions_by_id',
-  `select id, seq, at, status, updated_at, summary from perdure.sessions
-   where workspace = $1 and ($2::text[] is null or ${listedStatus} = any($2)) and id > $4
-   order by id limit $3`,
-);
-
-/** Sorts after every possible row, even one edited by hand: the greatest bigint, and an id greater than any other. */
-const behindAll = { updatedAt: '9223372036854775807', id: '\u{10ffff}' };
-
-export const listSessions = async (
-  database: Database,
-  workspace: WorkspaceId,
-  { status, limit, after, by }: ListQuery,
-): Promise<readonly SessionSummary[]> => {
-  const { updatedAt, id } = after ?? behindAll;
-  const statement =
-    by === 'id'
-      ? listById(workspace, status ?? null, limit, after?.id ?? '')
-      : listByChange(workspace, status ?? null, limit, updatedAt, id);
-  return (await database.read<HeadRow>(workspace, statement)).map(listedSummary);
+  return withoutPlace(head);
 };
 
 const family = prepared(

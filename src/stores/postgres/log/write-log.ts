@@ -2,9 +2,12 @@ import type pg from 'pg';
 import type { Head, StoredEvent } from '../../../core/ports/store.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import type { EncodedPayload } from '../../codec/payload-codec.ts';
+import { summaryText } from '../../log/stored-summary.ts';
 import { type WorkEntry, workEntryOf } from '../../queue/work-entry.ts';
+import { releaseNumbers } from '../../release.ts';
 import { workColumns } from '../queue/work-rows.ts';
-import { prepared } from '../server/database.ts';
+import { type Database, prepared } from '../server/database.ts';
+import { admittedBy } from './migrations.ts';
 import type { PathRow } from './projection-rows.ts';
 import { RowWriter } from './row-writer.ts';
 
@@ -39,7 +42,7 @@ export type WriteLog = (workspace: WorkspaceId, rows: LogRows) => pg.QueryConfig
 /** Returns neither columns nor rows, because describing and reading them would take longer than the call. */
 const append = prepared(
   'append',
-  'select where perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[], $9::text[], $10::smallint[]) is null',
+  'select where perdure.append($1, $2::perdure.new_head[], $3::perdure.new_event[], $4, $5, $6::perdure.new_path[], $7::text[], $8::bigint[], $9::text[], $10::smallint[], $11::integer[], $12) is null',
 );
 
 const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =>
@@ -47,7 +50,7 @@ const sum = <Item>(items: readonly Item[], of: (item: Item) => number): number =
 
 /** Columns in the order of the type `perdure.new_head`. A continued session has no root; see `perdure.append`. */
 const headRows = (rowType: number, heads: readonly NextHead[]): Buffer => {
-  const rows = new RowWriter(rowType, 12, heads.length * 800);
+  const rows = new RowWriter(rowType, 13, heads.length * 840);
   for (const { head, was } of heads) {
     rows.row(() => {
       rows.text(head.session);
@@ -61,7 +64,8 @@ const headRows = (rowType: number, heads: readonly NextHead[]): Buffer => {
       rows.bigint(head.epoch);
       rows.text(head.summary.status);
       rows.bigint(head.summary.updatedAt);
-      rows.text(JSON.stringify(head.summary));
+      rows.text(summaryText(head));
+      rows.text(head.claim);
     });
   }
   return rows.finish();
@@ -137,19 +141,24 @@ const workOf = (
 const byId = (a: NextHead, b: NextHead): number => (a.head.session < b.head.session ? -1 : 1);
 
 /**
- * Row types have different OIDs in each database. `lockTimeoutMs` is how long to wait for another writer of the same
- * session.
+ * Row types have different OIDs in each database. A writer waits as long as a statement may take for another writer of
+ * the same session.
  */
-export const openWriteLog = async (client: pg.Client, lockTimeoutMs: number): Promise<WriteLog> => {
+export const openWriteLog = async (
+  client: pg.Client,
+  { statementTimeoutMs: lockTimeoutMs, release }: Pick<Database, 'statementTimeoutMs' | 'release'>,
+): Promise<WriteLog> => {
   const { rows } = await client.query<{ head: number; event: number; path: number }>(
     `select 'perdure.new_head'::regtype::oid as head, 'perdure.new_event'::regtype::oid as event,
       'perdure.new_path'::regtype::oid as path`,
   );
   const types = rows[0]!;
+  const admitted = await admittedBy(client, release);
   return (workspace, { heads, events, paths, fresh, imported }) => {
     // All writers lock in the order of ids, so that they cannot deadlock.
     const sorted = heads.toSorted(byId);
     const log = [headRows(types.head, sorted), eventRows(types.event, events), fresh, lockTimeoutMs] as const;
-    return append(workspace, ...log, pathRows(types.path, paths), ...workOf(sorted, imported ? [] : events));
+    const work = workOf(sorted, imported ? [] : events);
+    return append(workspace, ...log, pathRows(types.path, paths), ...work, releaseNumbers(release), admitted);
   };
 };

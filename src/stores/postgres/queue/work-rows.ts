@@ -66,7 +66,7 @@ export const openClaims = (database: Database): ClaimWork => {
   /** For each agent, the workspace from which the next claim continues, so that no workspace starves. */
   let cursors: Readonly<Record<string, string>> = {};
   return async (claim) => {
-    const [answer] = await database.dispatch([claimWork(JSON.stringify({ ...claim, cursors }))]);
+    const [answer] = await database.dispatch([claimWork(JSON.stringify({ ...claim, cursors })), database.admission]);
     const { taken, neighbours, freed, ...rest } = answer!.rows[0].answer;
     cursors = rest.cursors;
     const lease = { holder: claim.holder, isExpired: false };

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { PerdureError } from '../../../schema/error.ts';
 import { registryWorkspace, WorkspaceId } from '../../../schema/ids.ts';
 import { timerMs } from '../../../schema/timer-limit.ts';
+import { releaseNumbers } from '../../release.ts';
 import { Lease, SharedLease } from './leases.ts';
 import { isConnectionLost, isUndone } from './store-error.ts';
 
@@ -79,6 +80,8 @@ export const refuseRollback = (answers: readonly Answer[]): void => {
   if (answers.at(-1)!.command !== 'COMMIT') throw new Error('PostgreSQL rolled back a transaction without an error');
 };
 
+const admit = prepared('admit', 'select where perdure.admit($1::integer[]) is null');
+
 const ignore = (): void => undefined;
 
 const withoutName = (statement: Statement): Statement =>
@@ -96,6 +99,8 @@ export interface DatabaseOptions {
   readonly url: string;
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
+  /** The release to act as. */
+  readonly release: string;
 }
 
 /** The work of a `feed` transaction. `answers` holds the results of its first statements. */
@@ -108,6 +113,12 @@ export type Source = Pick<Database, 'read'>;
 export class Database {
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
+  readonly release: string;
+  /**
+   * The last statement of a writing transaction: rejects it if the database no longer allows this release. See
+   * `perdure.admit`.
+   */
+  readonly admission: Statement;
   readonly #pool: pg.Pool;
   readonly #timeout: string;
   readonly #openMs: number;
@@ -119,7 +130,9 @@ export class Database {
    */
   readonly together: Source = { read: (workspace, statement) => this.#readTogether(workspace, statement) };
 
-  constructor({ url, poolSize, statementTimeoutMs }: DatabaseOptions) {
+  constructor({ url, poolSize, statementTimeoutMs, release }: DatabaseOptions) {
+    this.release = release;
+    this.admission = admit(releaseNumbers(release));
     this.poolSize = poolSize;
     this.statementTimeoutMs = statementTimeoutMs;
     this.#timeout = limitStatement(statementTimeoutMs);
@@ -188,7 +201,7 @@ export class Database {
         const [, ...answers] = await exchange(client, [opening, ...first]);
         const result = await work(client, answers);
         clearInterval(beat);
-        refuseRollback(await exchange(client, ['commit']));
+        refuseRollback(await exchange(client, [this.admission, 'commit']));
         return result;
       } catch (error) {
         clearInterval(beat);
@@ -206,7 +219,7 @@ export class Database {
 
   /** Like `read`, for statements that are safe to repeat. */
   write(workspace: WorkspaceId, statements: readonly Statement[]): Promise<readonly Answer[]> {
-    return this.#ask(this.opening(workspace, 'read write'), statements);
+    return this.#ask(this.opening(workspace, 'read write'), [...statements, this.admission]);
   }
 
   /** The server's clock. */

@@ -35,16 +35,23 @@ export const isConnectionLost = (error: unknown): boolean => {
  */
 export const isUndone = (error: unknown): boolean => /^(40001|40P01)$/.test(sqlState(error));
 
+/**
+ * Whether a newer release may have migrated the database: it raised the oldest release (see `perdure.admit`), or changed
+ * what this release writes to.
+ */
+export const isOfSchema = (error: unknown): boolean =>
+  /^(PD002|3F000|42P01|42P07|42703|42704|42710|42723|42804|42883)$/.test(sqlState(error));
+
 /** Whether an event already exists at the next seq, although the head was current and locked. */
 const isHeadBehind = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '23505' && error.constraint === 'events_pkey';
 
 /**
- * Whether the view of the database was stale: a moved head (see `perdure.append`), a seq, key or id that another
- * process took first, or a deadlock. A retry on a fresh view may succeed.
+ * Whether the view of the database was stale: a moved head (see `perdure.append`), quotas that were not read (see
+ * `perdure.enter_ledger`), a seq, key or id that another process took first, or a deadlock. A retry on a fresh view may succeed.
  */
 export const isOutdated = (error: unknown): boolean =>
-  isUndone(error) || (/^(PD001|23505)$/.test(sqlState(error)) && !isHeadBehind(error));
+  isUndone(error) || (/^(PD001|PD002|23505)$/.test(sqlState(error)) && !isHeadBehind(error));
 
 export const isPoolExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === 'timeout exceeded when trying to connect';
@@ -120,14 +127,14 @@ const rules: readonly Rule[] = [
   },
   {
     matches: (error, state) =>
-      state === '42P01' && /"perdure\.(commit_paths|tool_calls|charges|snapshots)"/.test(String(error)),
+      state === '42P01' && /"perdure\.(commit_paths|tool_calls|charges|ledger|snapshots)"/.test(String(error)),
     code: 'STORE_CORRUPT',
     says: 'a table of derived data is missing: run `perdure repair --projections` in every workspace to rebuild it from the logs',
   },
   {
     // Only migrations change the schema, so something else removed what they created, or changed the stored schema
     // number.
-    matches: (_, state) => /^(3F000|42P01|42P07|42703|42704|42710|42723|42883)$/.test(state),
+    matches: isOfSchema,
     code: 'STORE_CORRUPT',
     says: `the schema of the database is not the one that migrations create: ${metaAdvice}`,
   },

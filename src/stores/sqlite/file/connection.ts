@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isBegun } from './migrations.ts';
 import { checkMark, type FileMark, newFileMark } from './opened-files.ts';
 import { refuseOrphanedLog } from './orphaned-log.ts';
+import { acceptsNoWrites, FrozenDatabase, isFrozen, isMountedReadOnly, mayChangeElsewhere } from './read-only-mount.ts';
 import { RoundingDatabase } from './rounding-database.ts';
 import { storeFailure } from './store-error.ts';
 
@@ -12,6 +13,8 @@ export interface ConnectionOptions {
   readonly mark?: FileMark;
   /** Opens the file only if it needs no changes. */
   readonly asIs?: boolean;
+  /** Rejects a file that accepts no writes. Other connections open it for reading. */
+  readonly writes?: boolean;
 }
 
 /**
@@ -35,6 +38,9 @@ PRAGMA synchronous = FULL;
 PRAGMA fullfsync = 1;
 PRAGMA checkpoint_fullfsync = 1;
 PRAGMA journal_size_limit = 67108864;
+`;
+
+const readSettings = `
 PRAGMA cell_size_check = 1;
 PRAGMA temp_store = MEMORY;
 PRAGMA trusted_schema = 0;
@@ -64,10 +70,33 @@ const retryWhileBusy = (timeoutMs: number, work: () => void): void => {
   }
 };
 
+const openFrozen = (file: string, writes: boolean): DatabaseSync => {
+  if (writes) throw acceptsNoWrites(file);
+  const db = new FrozenDatabase(file);
+  try {
+    isBegun(db, file);
+    db.exec(readSettings);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+};
+
+const readOnly = 8;
+const cannotOpen = 14;
+/** Without a -shm that it may write, SQLite reports only that it cannot open the file. */
+const isOfReadOnlyMount = (error: unknown, file: string): boolean =>
+  error instanceof Error &&
+  'errcode' in error &&
+  [readOnly, cannotOpen].includes(Number(error.errcode) & 0xff) &&
+  isMountedReadOnly(file);
+
 export const openConnection = (options: ConnectionOptions): DatabaseSync => {
-  const { file, busyTimeoutMs, mark = newFileMark(), asIs = false } = options;
+  const { file, busyTimeoutMs, mark = newFileMark(), asIs = false, writes = false } = options;
   checkMark(file, mark); // opening would create a new file in place of a deleted one
   refuseOrphanedLog(file);
+  if (isFrozen(file)) return openFrozen(file, writes);
   const db = new RoundingDatabase(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: false });
   try {
     if (isEmpty(db) && !asIs) db.exec(layout);
@@ -80,11 +109,11 @@ export const openConnection = (options: ConnectionOptions): DatabaseSync => {
         throw storeFailure('STORE_UNAVAILABLE', file, 'its file system does not support a write-ahead log', { advice });
       }
     });
-    db.exec(settings);
+    db.exec(settings + readSettings);
     checkMark(file, mark);
     return db;
   } catch (error) {
     db.close();
-    throw error;
+    throw isOfReadOnlyMount(error, file) ? mayChangeElsewhere(file, error) : error;
   }
 };

@@ -2,6 +2,15 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { refuseOrphanedLog, targetOf } from './orphaned-log.ts';
 import { fileSystemError, isFolder } from './store-error.ts';
 
+/** Whether opening creates the store. Errors return false, because making the file reports them. */
+export const isMissingOrEmpty = (file: string): boolean => {
+  try {
+    return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
+  } catch {
+    return false;
+  }
+};
+
 const makePrivate = (file: string): void => {
   try {
     closeSync(openSync(targetOf(file), 'wx', 0o600));

@@ -1,7 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isBlobEvent } from '../../log/blob-event-condition.ts';
+import { endingChars } from '../../log/list-walks.ts';
 import { metaAdvice, parseMeta } from '../../log/stored-meta.ts';
 import { isNewerRelease } from '../../release.ts';
+import { releaseTooOld } from './admission.ts';
 import { inTransaction } from './in-transaction.ts';
 import { storeFailure } from './store-error.ts';
 
@@ -26,7 +28,7 @@ export const isLasting = "confined IS NULL AND effects IS NOT 'none'";
 export const projectionTables = `
 CREATE TABLE IF NOT EXISTS commit_paths (
   workspace TEXT NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, path TEXT NOT NULL,
-  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, provenance TEXT NOT NULL,
+  turn INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, tool TEXT, provenance TEXT,
   PRIMARY KEY (workspace, session, seq, path)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS commit_paths_by_path ON commit_paths (workspace, path, at, session, seq);
@@ -53,11 +55,27 @@ CREATE TABLE IF NOT EXISTS charges (
   PRIMARY KEY (workspace, session, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS charges_by_time ON charges (workspace, at);
+
+CREATE TABLE IF NOT EXISTS session_values (
+  workspace TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+  level INTEGER NOT NULL, span INTEGER NOT NULL,
+  PRIMARY KEY (workspace, session, name, value)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS session_values_by_value ON session_values (workspace, name, value, level, span, session);
 `;
 
 export const projectionNames: readonly string[] = [
   ...projectionTables.matchAll(/CREATE TABLE IF NOT EXISTS (\w+)/g),
 ].map(([, name]) => name!);
+
+/** Rows that quotas are checked against. They can be recounted from the log. */
+export const ledgerTable = `
+CREATE TABLE IF NOT EXISTS ledger (
+  workspace TEXT NOT NULL, member TEXT NOT NULL, meter TEXT NOT NULL, period TEXT NOT NULL,
+  used INTEGER NOT NULL, reserved INTEGER NOT NULL,
+  PRIMARY KEY (workspace, member, meter, period)
+) STRICT, WITHOUT ROWID;
+`;
 
 /** A cache of folds, which can be recreated empty. */
 export const snapshotTable = `
@@ -68,15 +86,23 @@ CREATE TABLE IF NOT EXISTS snapshots (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** The last characters of an id in reverse order, because the engine has no function that reverses a text. */
+export const idEnding = Array.from({ length: endingChars }, (_, place) => `substr(id, -${place + 1}, 1)`).join(' || ');
+
 /** Indexes hold nothing that the tables do not, so they can be recreated. */
 export const logIndexes = `
-CREATE INDEX IF NOT EXISTS sessions_by_change ON sessions (workspace, updated_span);
+CREATE INDEX IF NOT EXISTS sessions_by_ending ON sessions (workspace, ${idEnding});
 CREATE INDEX IF NOT EXISTS sessions_by_root ON sessions (workspace, root) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX IF NOT EXISTS events_by_seq ON events (workspace, session, seq);
 CREATE INDEX IF NOT EXISTS events_by_turn ON events (workspace, session, turn, seq) WHERE opens_turn = 1;
 CREATE INDEX IF NOT EXISTS events_by_blob ON events (workspace, payload) WHERE encoding = 2;
 CREATE INDEX IF NOT EXISTS events_naming_blobs ON events (workspace, session, seq) WHERE ${isBlobEvent};
 CREATE UNIQUE INDEX IF NOT EXISTS blobs_by_hash ON blobs (workspace, hash);
+`;
+
+/** The blobs that count for quotas. Holds their size, because `counted` follows the content in a row. */
+export const countedBlobsIndex = `
+CREATE INDEX IF NOT EXISTS blobs_counted ON blobs (workspace, hash, size) WHERE counted = 1;
 `;
 
 /** The migration to schema n is at index n - 1. A released migration must not change; append a new one instead. */
@@ -157,6 +183,41 @@ ${projectionTables}
 `,
     rebuilds: true,
   },
+  {
+    oldestReader: '0.1.0',
+    sql: "ALTER TABLE sessions ADD COLUMN claim TEXT NOT NULL DEFAULT '';",
+  },
+  // The rebuild also makes the account of each session.
+  { oldestReader: '0.1.0', sql: ledgerTable, rebuilds: true },
+  {
+    oldestReader: '0.1.0',
+    sql: 'ALTER TABLE sessions ADD COLUMN imported_from INTEGER NOT NULL DEFAULT 0;',
+  },
+  {
+    oldestReader: '0.1.0',
+    sql: `
+DROP INDEX IF EXISTS sessions_by_change;
+ALTER TABLE sessions DROP COLUMN updated_span;
+${projectionTables}
+${logIndexes}
+`,
+    rebuilds: true,
+  },
+  // Large payloads count with their logs, and parts of fold snapshots not at all.
+  {
+    oldestReader: '0.1.0',
+    sql: `
+ALTER TABLE blobs ADD COLUMN counted INTEGER NOT NULL DEFAULT 1;
+UPDATE blobs SET counted = 0 WHERE
+  EXISTS (SELECT 1 FROM events e WHERE e.workspace = blobs.workspace AND e.encoding = 2 AND e.payload = blobs.hash)
+  OR (workspace, lower(hex(hash))) IN (
+    SELECT s.workspace, part.value ->> 'blob' FROM snapshots s, json_each(iif(json_valid(s.manifest), s.manifest, '{}')) part
+    WHERE part.type = 'object' AND part.value ->> 'blob' IS NOT NULL);
+${countedBlobsIndex}
+`,
+  },
+  // Rows of bookkeeping have no provenance.
+  { oldestReader: '0.1.0', sql: `DROP TABLE IF EXISTS commit_paths; ${projectionTables}`, rebuilds: true },
 ];
 
 /** A single statement, because another process may fill the file between two statements. */
@@ -178,8 +239,7 @@ const schemaOf = (db: DatabaseSync, file: string, release: string): number => {
   if (!meta) throw storeFailure('STORE_CORRUPT', file, 'its meta table is missing or corrupt', { advice: metaAdvice });
   const { schema, oldest_reader: needs } = meta;
   if (!isNewerRelease(needs, release)) return schema;
-  const what = `the database needs perdure ${needs} or newer, and this is ${release}`;
-  throw storeFailure('STORE_NEWER', file, what, { details: { needs, release } });
+  throw releaseTooOld(file, needs, release);
 };
 
 /** Whether the database needs no migration for this release. */

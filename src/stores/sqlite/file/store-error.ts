@@ -5,7 +5,7 @@ import type { ErrorCode } from '../../../schema/error.ts';
 import { PerdureError } from '../../../schema/error.ts';
 import { metaAdvice } from '../../log/stored-meta.ts';
 
-type StoreCode = Extract<ErrorCode, `STORE_${string}`>;
+type StoreCode = Exclude<Extract<ErrorCode, `STORE_${string}`>, 'STORE_WENT_BACK'>;
 interface EngineError extends Error {
   readonly errcode: number;
 }

@@ -9,6 +9,7 @@ import {
   encodeUncompressed,
 } from '../../codec/payload-codec.ts';
 import { type Seal, sealPayload } from '../../codec/seal-payload.ts';
+import { meterAppend } from '../../log/meter.ts';
 import { planAppend } from '../../log/plan-append.ts';
 import { inTransaction } from '../file/in-transaction.ts';
 import { storeError } from '../file/store-error.ts';
@@ -46,9 +47,10 @@ const prepare = (requests: readonly AppendRequest[]): readonly Prepared[] => {
 };
 
 const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared): AppendOutcome => {
+  const head = tables.heads.read(request);
   const outcome = planAppend(
     {
-      head: tables.heads.read(request),
+      head,
       parent: readForkPoint(tables, request.workspace, request.creates?.parent),
       key: request.key && tables.keys.one(request, request.key.key),
     },
@@ -57,6 +59,8 @@ const appendOne = (tables: Tables, { request, seals, payloads, blobs }: Prepared
   );
   if (outcome.outcome !== 'appended') return outcome;
   const { workspace, key } = request;
+  const refusal = tables.ledger.enter(workspace, meterAppend(head, request, outcome));
+  if (refusal) return { outcome: 'quota', refusal };
   for (const blob of blobs) tables.blobs.write(workspace, blob);
   for (const [index, event] of outcome.events.entries()) {
     tables.events.insert(workspace, event, payloads[index]!);
@@ -90,6 +94,7 @@ export const appendBatch = (
   const together = (batch: readonly Prepared[]): readonly AppendResult[] => {
     try {
       return inTransaction(db, () => {
+        tables.admission.check();
         tables.heads.refresh();
         const results = batch.map(attempt);
         tables.files.check();
@@ -98,7 +103,7 @@ export const appendBatch = (
     } catch (cause) {
       tables.heads.forget();
       const error = storeError(cause, file);
-      if (batch.length === 1 || isPerdureError(error, 'STORE_BUSY')) {
+      if (batch.length === 1 || isPerdureError(error, 'STORE_BUSY') || isPerdureError(error, 'STORE_NEWER')) {
         return batch.map(() => ({ outcome: 'failed', error }));
       }
       return batch.flatMap((each) => together([each]));

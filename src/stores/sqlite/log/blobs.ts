@@ -10,14 +10,22 @@ export interface Blobs {
   read(workspace: WorkspaceId, hash: Uint8Array): Uint8Array | undefined;
   /** The decoded size, so that a reader can limit how much it decompresses. */
   sizeOf(workspace: WorkspaceId, hash: Uint8Array): number;
-  /** Keeps an intact blob and repairs a damaged one. */
+  /** Keeps an intact blob and repairs a damaged one. The blob counts for no quota, because its log does. */
   write(workspace: WorkspaceId, blob: EncodedBlob): void;
+  /** Like `write`, for a blob that counts for quotas. Returns the bytes that were not counted before. */
+  put(workspace: WorkspaceId, blob: EncodedBlob): number;
   /** Like `write`, but compresses only if needed. Returns the hash. */
   writeBytes(workspace: WorkspaceId, bytes: Uint8Array): Uint8Array;
   /** Returns the blobs that exist, and resets their age as if they had just been written. */
   touch(workspace: WorkspaceId, hashes: readonly BlobHash[]): ReadonlySet<BlobHash>;
   loose(workspace: WorkspaceId, query: LooseBlobs): readonly LooseBlob[];
-  remove(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): readonly BlobHash[];
+  remove(workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number): RemovedBlobs;
+}
+
+export interface RemovedBlobs {
+  readonly hashes: readonly BlobHash[];
+  /** The size of those that counted for quotas. */
+  readonly countedBytes: number;
 }
 
 interface BlobRow {
@@ -42,9 +50,12 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
   const select = db.prepare('SELECT size, encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
   const size = lazyStatement(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
   const insert =
-    db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes) VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
-    WHERE bytes <> excluded.bytes OR size <> excluded.size OR put_at < excluded.put_at - ${touchAfterMs}`);
+    db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes, counted) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes,
+      counted = max(counted, excluded.counted)
+    WHERE bytes <> excluded.bytes OR size <> excluded.size OR put_at < excluded.put_at - ${touchAfterMs}
+      OR counted < excluded.counted`);
+  const countedSize = lazyStatement(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ? AND counted = 1');
   const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
   const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
   const loose = lazyStatement(
@@ -56,11 +67,12 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     db,
     `DELETE FROM blobs
     WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?2)) AND ${usedAt} < ?3 AND ${isLoose}
-    RETURNING lower(hex(hash)) AS hash`,
+    RETURNING lower(hex(hash)) AS hash, size * counted AS countedBytes`,
   );
-  const write: Blobs['write'] = (workspace, { hash, size, encoding, stored }) => {
-    insert.run(workspace, hash, Date.now(), size, encoding, stored);
+  const insertBlob = (workspace: WorkspaceId, { hash, size, encoding, stored }: EncodedBlob, counted: 0 | 1): void => {
+    insert.run(workspace, hash, Date.now(), size, encoding, stored, counted);
   };
+  const write: Blobs['write'] = (workspace, blob) => insertBlob(workspace, blob, 0);
   const read: Blobs['read'] = (workspace, hash) => {
     const row = select.get(workspace, hash) as BlobRow | undefined;
     return row && intactContent(row, hash);
@@ -69,6 +81,11 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     read,
     sizeOf: (workspace, hash) => Number(size().get(workspace, hash)?.size ?? 0),
     write,
+    put: (workspace, blob) => {
+      const before = Number(countedSize().get(workspace, blob.hash)?.size ?? 0);
+      insertBlob(workspace, blob, 1);
+      return blob.size - before;
+    },
     writeBytes: (workspace, bytes) => {
       const hash = blobHash(bytes);
       if (!read(workspace, hash)) write(workspace, encodeBlobSync(bytes));
@@ -89,10 +106,13 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
       loose()
         .all(workspace, after, limit)
         .map((row) => ({ ...row }) as unknown as LooseBlob),
-    remove: (workspace, hashes, usedBefore) =>
-      remove()
-        .all(workspace, JSON.stringify(hashes), usedBefore)
-        .map(({ hash }) => String(hash)),
+    remove: (workspace, hashes, usedBefore) => {
+      const removed = remove().all(workspace, JSON.stringify(hashes), usedBefore);
+      return {
+        hashes: removed.map(({ hash }) => String(hash)),
+        countedBytes: removed.reduce((sum, each) => sum + Number(each.countedBytes), 0),
+      };
+    },
   };
 };
 

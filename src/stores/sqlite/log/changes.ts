@@ -38,7 +38,7 @@ export const openChanges = (
 ): Changes => {
   const newest = db.prepare('SELECT (SELECT max(id) FROM events) AS event, (SELECT max(id) FROM work) AS work');
   const since =
-    db.prepare(`SELECT workspace, session, max(seq) AS seq, max(id) AS id, max(type IN (${workTypes})) AS work
+    db.prepare(`SELECT workspace, session, max(seq) AS seq, max(at) AS at, max(id) AS id, max(type IN (${workTypes})) AS work
     FROM events NOT INDEXED WHERE id > ? GROUP BY workspace, session`);
   const workSince = db.prepare('SELECT workspace, session, seq, id, ready AS work FROM work WHERE id > ?');
   const version = db.prepare('PRAGMA data_version');

@@ -10,6 +10,11 @@ import { type EncodedPayload, payloadEncoding } from '../../codec/payload-codec.
 export const eventColumns =
   'session, seq, at, turn, opens_turn, run, type, version, actor, salt, hash, encoding, payload';
 
+/** Whether an event came from a bundle. `key` are the expressions for its workspace and its session. */
+export const isImported = (key: { readonly workspace: string; readonly session: string }): string =>
+  `(SELECT events.seq BETWEEN imported_from AND imported_to FROM sessions
+    WHERE sessions.workspace = ${key.workspace} AND sessions.id = ${key.session})`;
+
 export type EventRow = [
   session: SessionId,
   seq: number,
@@ -24,6 +29,7 @@ export type EventRow = [
   hash: Uint8Array,
   encoding: number,
   payload: Uint8Array,
+  imported?: number | null,
 ];
 
 export interface EventRows {

@@ -4,6 +4,7 @@ import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { callWithin, isEffective, isOnlyRunning, isWithin } from '../../log/call-within.ts';
 import { olderThan, type Segment } from '../../log/lineage.ts';
 import { QueryText } from '../../log/query-text.ts';
+import { seenCondition } from '../../log/seen-condition.ts';
 import { eachRow } from '../file/each-row.ts';
 import { isLasting } from '../file/migrations.ts';
 import { prepareOnce } from '../file/prepare-once.ts';
@@ -46,6 +47,7 @@ export const callsOfWorkspace = (workspace: WorkspaceId, asked: CallQuery): Quer
     query.and(status && JSON.stringify(status), (place) => `status IN (SELECT value FROM json_each(${place}))`),
     asked.lasting ? ` AND ${isLasting}` : '',
     query.goOn(before),
+    seenCondition(query, { values: 'session_values', session: 'tool_calls.session' }, workspace, asked.viewer),
   ].join('');
   return selection(query, `${from} ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(limit)}`);
 };

@@ -4,10 +4,11 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { olderThan, type Segment } from '../../log/lineage.ts';
 import { pathRange } from '../../log/path-range.ts';
 import { QueryText } from '../../log/query-text.ts';
+import { seenCondition } from '../../log/seen-condition.ts';
 import { eachRow } from '../file/each-row.ts';
 import { prepareOnce } from '../file/prepare-once.ts';
 import type { Blobs } from './blobs.ts';
-import { type EventRow, eventColumns } from './event-rows.ts';
+import { type EventRow, eventColumns, isImported } from './event-rows.ts';
 import { eventOf } from './read-events.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -34,9 +35,12 @@ const filters = (query: QueryText, asked: CommitQuery): string => {
   ].join('');
 };
 
+const seen = (query: QueryText, workspace: WorkspaceId, { viewer }: CommitQuery): string =>
+  seenCondition(query, { values: 'session_values', session: 'commit_paths.session' }, workspace, viewer);
+
 /** Looks up only those log events that the page needs. */
 const withEvents = (query: QueryText, keys: string, order: string): Query => ({
-  text: `SELECT ${eventColumns}
+  text: `SELECT ${eventColumns}, ${isImported({ workspace: '?1', session: 'key_session' })}
     FROM (SELECT at AS key_at, session AS key_session, seq AS key_seq FROM ${keys})
     CROSS JOIN events ON workspace = ?1 AND session = key_session AND seq = key_seq
     ORDER BY ${order}`,
@@ -54,7 +58,7 @@ const indexFor = ({ prefix = '' }: CommitQuery): string =>
 export const commitsOfWorkspace = (workspace: WorkspaceId, asked: CommitQuery): Query => {
   const query = new QueryText('?');
   const keys = `commit_paths INDEXED BY ${indexFor(asked)} WHERE workspace = ${query.place(workspace)}
-    ${filters(query, asked)}${query.goOn(asked.before)}
+    ${filters(query, asked)}${query.goOn(asked.before)}${seen(query, workspace, asked)}
     GROUP BY at, session, seq ORDER BY at DESC, session DESC, seq DESC LIMIT ${query.place(asked.limit)}`;
   return withEvents(query, keys, 'key_at DESC, key_session DESC, key_seq DESC');
 };

@@ -1,13 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { BoundedMap } from '../../../concurrency/bounded-map.ts';
 import { type Head, type SessionKey, sessionKeyName } from '../../../core/ports/store.ts';
+import type { PlacedHead } from '../../log/listing-key.ts';
 import type { Sessions } from './sessions.ts';
 
 /** The writer's cache of heads. It is valid as long as no other connection has written. */
 export interface Heads {
   /** Call this at the beginning of every transaction that reads heads. */
   refresh(): void;
-  read(key: SessionKey): Head | undefined;
+  read(key: SessionKey): PlacedHead | undefined;
   write(head: Head): void;
   /** Call this after a rollback, because the cache may hold values that were rolled back. */
   forget(): void;
@@ -17,9 +18,9 @@ const maxHeads = 10_000;
 export const openHeads = (db: DatabaseSync, sessions: Sessions): Heads => {
   const dataVersion = db.prepare('PRAGMA data_version');
   dataVersion.setReturnArrays(true);
-  const heads = new BoundedMap<string, Head>(maxHeads);
+  const heads = new BoundedMap<string, PlacedHead>(maxHeads);
   let version: unknown;
-  const keep = (head: Head): Head => {
+  const keep = (head: PlacedHead): PlacedHead => {
     heads.set(sessionKeyName(head), head);
     return head;
   };
@@ -37,9 +38,7 @@ export const openHeads = (db: DatabaseSync, sessions: Sessions): Heads => {
     },
     write: (head) => {
       const before = heads.get(sessionKeyName(head));
-      if (before) sessions.update(head, before);
-      else sessions.insert(head);
-      keep(head);
+      keep(before ? sessions.update(head, before) : sessions.insert(head));
     },
     forget: () => {
       heads.clear();

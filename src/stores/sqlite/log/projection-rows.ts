@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Charge } from '../../../core/ports/charges.ts';
 import type { StoredEvent } from '../../../core/ports/store.ts';
+import { withReadActor } from '../../../core/session/events/imported-event.ts';
 import type { CallChange } from '../../../core/session/projections.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { projectionOf } from '../../log/projected-rows.ts';
@@ -59,11 +60,12 @@ export const openProjectionRows = (db: DatabaseSync): ProjectionRows => {
   };
 
   return {
-    add: (workspace, event, root) => {
+    add: (workspace, written, root) => {
+      const event = withReadActor(written);
       const { paths, call, charge } = projectionOf(event);
       const { session, seq, turn, at, actor } = event;
       for (const { path, tool, provenance } of paths) {
-        insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, provenance);
+        insertPath().run(workspace, session, seq, path, turn, at, actor, tool ?? null, provenance ?? null);
       }
       if (call) addCall(workspace, event, root, call);
       if (charge) addCharge(workspace, charge);

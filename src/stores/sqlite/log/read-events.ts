@@ -3,10 +3,10 @@ import type { ReadRange, SessionKey, StoredEvent } from '../../../core/ports/sto
 import type { Actor, RunId, WorkspaceId } from '../../../schema/ids.ts';
 import { payloadEncoding, unpackedBytes } from '../../codec/payload-codec.ts';
 import { bodyOf } from '../../codec/stored-body.ts';
-import { clipSegments, type Segment, segmentsOf } from '../../log/lineage.ts';
+import { type Segment, segmentsOf, segmentsToRead } from '../../log/lineage.ts';
 import { eachRow } from '../file/each-row.ts';
 import type { Blobs } from './blobs.ts';
-import { type EventRow, eventColumns } from './event-rows.ts';
+import { type EventRow, eventColumns, isImported } from './event-rows.ts';
 import type { Sessions } from './sessions.ts';
 
 export interface EventReader {
@@ -27,7 +27,7 @@ const rowBytes = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): number =
 };
 
 export const eventOf = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): StoredEvent => {
-  const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload] = row;
+  const [session, seq, at, turn, opensTurn, run, type, version, actor, salt, hash, encoding, payload, imported] = row;
   const blob = encoding === payloadEncoding.blob ? blobs.read(workspace, payload) : undefined;
   return {
     session,
@@ -41,13 +41,15 @@ export const eventOf = (blobs: Blobs, workspace: WorkspaceId, row: EventRow): St
     opensTurn: opensTurn === 1,
     body: bodyOf({ at, turn, version, encoding, salt, payload }, blob),
     hash,
+    ...(imported === 1 && { imported: true }),
   };
 };
 
 export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blobs): EventReader => {
   const page = (order: 'ASC' | 'DESC') => {
-    const statement = db.prepare(`SELECT ${eventColumns} FROM events
-      WHERE workspace = ? AND session = ? AND seq BETWEEN ? AND ? ORDER BY seq ${order} LIMIT ?`);
+    const imported = isImported({ workspace: '?1', session: '?2' });
+    const statement = db.prepare(`SELECT ${eventColumns}, ${imported} FROM events
+      WHERE workspace = ?1 AND session = ?2 AND seq BETWEEN ?3 AND ?4 ORDER BY seq ${order} LIMIT ?5`);
     statement.setReturnArrays(true);
     return statement;
   };
@@ -73,8 +75,8 @@ export const openEventReader = (db: DatabaseSync, sessions: Sessions, blobs: Blo
   return {
     readSegments,
     read: (key, range) => {
-      const { after = 0, upTo = end, order } = range;
-      const newestFirst = clipSegments(segmentsOf(sessions.lineage(key) ?? [], upTo), after, upTo);
+      const { upTo = end, order } = range;
+      const newestFirst = segmentsToRead(segmentsOf(sessions.lineage(key) ?? [], upTo), range);
       return readSegments(key.workspace, order === 'descending' ? newestFirst : newestFirst.toReversed(), range);
     },
     turnStarts: (key, { from, limit }) => {

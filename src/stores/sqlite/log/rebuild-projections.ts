@@ -5,7 +5,14 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { RebuiltSession } from '../../log/rebuilt-session.ts';
 import { parseSummary } from '../../log/stored-summary.ts';
 import { inTransaction } from '../file/in-transaction.ts';
-import { logIndexes, projectionNames, projectionTables, snapshotTable } from '../file/migrations.ts';
+import {
+  countedBlobsIndex,
+  ledgerTable,
+  logIndexes,
+  projectionNames,
+  projectionTables,
+  snapshotTable,
+} from '../file/migrations.ts';
 import { type EventReader, openEventReader } from './read-events.ts';
 import type { SessionStart } from './sessions.ts';
 import { openTables, type Tables } from './tables.ts';
@@ -36,7 +43,7 @@ const rebuildSession = (
   key: SessionKey,
   { forkedAt, seq, importedTo, summary: kept, root }: SessionStart,
 ): number => {
-  const rebuilt = new RebuiltSession();
+  const rebuilt = new RebuiltSession(importedTo, parseSummary(kept));
   let count = 0;
   let called: StoredEvent | undefined;
   for (const event of ownEvents(reader, key, forkedAt)) {
@@ -48,8 +55,9 @@ const rebuildSession = (
   }
   const head = rebuilt.headFrom(seq);
   if (head) tables.sessions.moveHead(key, head);
-  if (rebuilt.summary) tables.sessions.describe(key, rebuilt.summary);
-  const summary = rebuilt.summary ?? parseSummary(kept);
+  if (rebuilt.state) tables.sessions.describe(key, rebuilt.state);
+  tables.sessions.relist(key);
+  const summary = rebuilt.state?.summary ?? parseSummary(kept);
   if (called && summary) tables.work.enter(key, summary, [called]);
   return count;
 };
@@ -57,9 +65,11 @@ const rebuildSession = (
 const rebuildWorkspace = (tables: Tables, reader: EventReader, workspace: WorkspaceId): number => {
   tables.projections.clear(workspace);
   tables.snapshots.clear(workspace);
-  return tables.sessions
+  const count = tables.sessions
     .starts(workspace)
     .reduce((sum, start) => sum + rebuildSession(tables, reader, { workspace, session: start.session }, start), 0);
+  tables.ledger.recount(workspace);
+  return count;
 };
 
 const projectionsThere = `SELECT count(*) AS found FROM sqlite_schema
@@ -77,7 +87,7 @@ const workspacesOf = (db: DatabaseSync): readonly WorkspaceId[] =>
  */
 const restoreTables = (db: DatabaseSync): readonly WorkspaceId[] => {
   const { found } = db.prepare(projectionsThere).get() as { found: number };
-  db.exec(`${projectionTables} ${snapshotTable} ${logIndexes}`);
+  db.exec(`${projectionTables} ${ledgerTable} ${snapshotTable} ${logIndexes} ${countedBlobsIndex}`);
   return found === projectionNames.length ? [] : workspacesOf(db);
 };
 
@@ -93,6 +103,7 @@ export const rebuildProjections = (
 ): number => {
   try {
     return inTransaction(db, () => {
+      tables.admission.check();
       for (const other of restoreTables(db)) if (other !== workspace) rebuildWorkspace(tables, reader, other);
       return rebuildWorkspace(tables, reader, workspace);
     });
@@ -102,10 +113,10 @@ export const rebuildProjections = (
 };
 
 /** Like `rebuildProjections`, for all workspaces, within the transaction of a migration. The queue stays as it is. */
-export const rebuildEveryWorkspace = (db: DatabaseSync, file: string): void => {
+export const rebuildEveryWorkspace = (db: DatabaseSync, file: string, release: string): void => {
   const workspaces = workspacesOf(db);
   if (workspaces.length === 0) return;
-  const tables = unqueued(openTables(db, file));
+  const tables = unqueued(openTables(db, file, release));
   const reader = openEventReader(db, tables.sessions, tables.blobs);
   for (const workspace of workspaces) rebuildWorkspace(tables, reader, workspace);
 };

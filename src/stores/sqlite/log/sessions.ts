@@ -1,21 +1,25 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { BoundedMap } from '../../../concurrency/bounded-map.ts';
+import type { SessionValue } from '../../../core/ports/session-value.ts';
 import {
   type EventRanges,
   type FamilyMember,
   type Head,
+  type ListedSessions,
   type ListQuery,
   type SessionKey,
   sessionKeyName,
 } from '../../../core/ports/store.ts';
+import { anySession } from '../../../core/session/session-values.ts';
 import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
-import type { SessionSummary } from '../../../schema/summary.ts';
 import { inFamilyOrder } from '../../log/family-order.ts';
 import { type LineageLink, lineageOf, type Origin, type Segment, segmentsOf, spansOf } from '../../log/lineage.ts';
-import { listedStatus } from '../../log/listed-status.ts';
+import type { PlacedHead } from '../../log/listing-key.ts';
 import { type HeadRow, headOf as headIn, memberOf } from '../../log/stored-head.ts';
-import { listedSummary } from '../../log/stored-summary.ts';
+import { listedSummary, summaryText } from '../../log/stored-summary.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
+import { openSessionLister } from './list-sessions.ts';
+import { openSessionValues } from './session-values.ts';
 
 /** A session with the seq before its own first event, and the seq that its row names as head. */
 export interface SessionStart extends LineageLink {
@@ -27,11 +31,14 @@ export interface SessionStart extends LineageLink {
 }
 
 export interface Sessions {
-  head(key: SessionKey): Head | undefined;
-  insert(head: Head): void;
+  head(key: SessionKey): PlacedHead | undefined;
+  /** Returns the head with its place in the index of listings, like `update`. */
+  insert(head: Head): PlacedHead;
   /** `before` is the stored head. */
-  update(head: Head, before: Head): void;
-  list(workspace: WorkspaceId, query: ListQuery): readonly SessionSummary[];
+  update(head: Head, before: PlacedHead): PlacedHead;
+  list(workspace: WorkspaceId, query: ListQuery): ListedSessions;
+  /** The values by which listings find the session. */
+  values(key: SessionKey): readonly SessionValue[];
   family(key: SessionKey): readonly FamilyMember[];
   /** The root of the session's family; undefined when the session does not exist. */
   rootOf(key: SessionKey): SessionId | undefined;
@@ -40,78 +47,61 @@ export interface Sessions {
   /** The segments that store the events of these ranges, newest first. */
   spans(workspace: WorkspaceId, within: EventRanges): readonly Segment[];
   starts(workspace: WorkspaceId): readonly SessionStart[];
-  /** Replaces only the summary. */
-  describe(key: SessionKey, summary: SessionSummary): void;
+  /** Replaces only the summary and the account. */
+  describe(key: SessionKey, state: Pick<Head, 'summary' | 'account'>): void;
+  /** Rewrites the values by which listings find the session, even if its summary cannot be read. */
+  relist(key: SessionKey): void;
   moveHead(key: SessionKey, head: Pick<Head, 'seq' | 'hash' | 'at'>): void;
-  markImported(key: SessionKey, upTo: number): void;
+  markImported(key: SessionKey, from: number, to: number): void;
   /** Call this after a rollback, because the cache may hold values that were rolled back. */
   forgetLineages(): void;
 }
 
 interface Row extends HeadRow {
   readonly workspace: WorkspaceId;
-  readonly updated_span: number;
 }
 
-const columns =
-  'workspace, id, parent, forked_at, root, seq, hash, at, epoch, summary, status, updated_at, updated_span';
+const columns = 'workspace, id, parent, forked_at, root, seq, hash, at, epoch, claim, summary, status, updated_at';
+const listed = `(SELECT level || ':' || span FROM session_values v
+  WHERE v.workspace = sessions.workspace AND v.session = sessions.id AND v.name = '${anySession.name}') AS listed`;
 const maxLinks = 100_000;
 
-/**
- * The listing uses an index on spans of time and sorts within them. So an append to a recently changed session does
- * not touch that index.
- */
-const spanMs = 60_000;
-const spanOf = (updatedAt: number): number => Math.floor(updatedAt / spanMs);
-
-const headOf = (row: Row): Head => {
-  const head = headIn(row.workspace, row);
-  return { ...head, isListed: head.isListed && row.updated_span === spanOf(head.summary.updatedAt) };
-};
+const headOf = (row: Row): PlacedHead => headIn(row.workspace, row);
 
 /** Forces the index, because the engine would otherwise scan all sessions of the workspace. */
 export const familyQuery = `SELECT ${columns} FROM sessions WHERE workspace = ?1 AND id = ?2 AND parent IS NULL
   UNION ALL SELECT ${columns} FROM sessions INDEXED BY sessions_by_root
     WHERE workspace = ?1 AND root = ?2 AND parent IS NOT NULL`;
 
+type Moving = Pick<Head, 'seq' | 'hash' | 'at' | 'epoch' | 'claim' | 'summary' | 'account'>;
 /** The columns that every append changes, in the order of both statements. */
-const movingColumns = ({ seq, hash, at, epoch, summary }: Pick<Head, 'seq' | 'hash' | 'at' | 'epoch' | 'summary'>) =>
-  [seq, hash, at, epoch, JSON.stringify(summary), summary.status, summary.updatedAt] as const;
+const movingColumns = (head: Moving) => {
+  const { seq, hash, at, epoch, claim, summary } = head;
+  return [seq, hash, at, epoch, claim, summaryText(head), summary.status, summary.updatedAt] as const;
+};
 
 export const openSessions = (db: DatabaseSync): Sessions => {
-  const one = db.prepare(`SELECT ${columns} FROM sessions WHERE workspace = ? AND id = ?`);
+  const one = lazyStatement(db, `SELECT ${columns}, ${listed} FROM sessions WHERE workspace = ? AND id = ?`);
   const insert = db.prepare(`INSERT INTO sessions (${columns})
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const moving = 'seq = ?, hash = ?, at = ?, epoch = ?, summary = ?, status = ?, updated_at = ?';
+  const moving = 'seq = ?, hash = ?, at = ?, epoch = ?, claim = ?, summary = ?, status = ?, updated_at = ?';
   const update = db.prepare(`UPDATE sessions SET ${moving} WHERE workspace = ? AND id = ?`);
-  const updateSpan = db.prepare(`UPDATE sessions SET ${moving}, updated_span = ? WHERE workspace = ? AND id = ?`);
   const describe = db.prepare(
-    'UPDATE sessions SET summary = ?, status = ?, updated_at = ?, updated_span = ? WHERE workspace = ? AND id = ?',
+    'UPDATE sessions SET summary = ?, status = ?, updated_at = ? WHERE workspace = ? AND id = ?',
   );
+  const values = openSessionValues(db);
   const moveHead = db.prepare('UPDATE sessions SET seq = ?, hash = ?, at = ? WHERE workspace = ? AND id = ?');
-  const markImported = db.prepare('UPDATE sessions SET imported_to = ? WHERE workspace = ? AND id = ?');
+  const markImported = db.prepare(`UPDATE sessions
+    SET imported_from = iif(imported_to = 0, ?, imported_from), imported_to = ? WHERE workspace = ? AND id = ?`);
   const starts = db.prepare(
     'SELECT id AS session, ifnull(forked_at, 0) AS forkedAt, seq, imported_to AS importedTo, summary, root FROM sessions WHERE workspace = ?',
   );
   const rootOf = db.prepare('SELECT root FROM sessions WHERE workspace = ? AND id = ?');
   const family = lazyStatement(db, familyQuery);
   const link = db.prepare('SELECT parent, forked_at AS forkedAt FROM sessions WHERE workspace = ? AND id = ?');
-  const page = (where: string, order: string) => {
-    const select = (status: string) =>
-      lazyStatement(
-        db,
-        `SELECT id, seq, at, status, updated_at, summary FROM sessions
-        WHERE workspace = ? AND ${where} ${status} ORDER BY ${order} LIMIT ?`,
-      );
-    return { anyStatus: select(''), someStatus: select(`AND ${listedStatus} IN (SELECT value FROM json_each(?))`) };
-  };
-  const byChange = page(
-    'updated_span <= ? AND (updated_at, id) < (?, ?)',
-    'updated_span DESC, updated_at DESC, id DESC',
-  );
-  const byId = page('id > ?', 'id');
+  const list = openSessionLister(db);
   const head: Sessions['head'] = ({ workspace, session }) => {
-    const row = one.get(workspace, session) as Row | undefined;
+    const row = one().get(workspace, session) as Row | undefined;
     return row && headOf(row);
   };
   const links = new BoundedMap<string, Origin>(maxLinks);
@@ -126,24 +116,17 @@ export const openSessions = (db: DatabaseSync): Sessions => {
 
   return {
     head,
-    insert: ({ workspace, session, parent, root, ...head }) => {
-      const span = spanOf(head.summary.updatedAt);
-      insert.run(workspace, session, parent?.session ?? null, parent?.seq ?? null, root, ...movingColumns(head), span);
+    insert: (head) => {
+      const { workspace, session, parent, root } = head;
+      insert.run(workspace, session, parent?.session ?? null, parent?.seq ?? null, root, ...movingColumns(head));
+      return { ...head, listing: values.write(head, undefined) };
     },
     update: (head, before) => {
-      const span = spanOf(head.summary.updatedAt);
-      const columns = movingColumns(head);
-      const isInPlace = before.isListed && span === spanOf(before.summary.updatedAt);
-      if (isInPlace) update.run(...columns, head.workspace, head.session);
-      else updateSpan.run(...columns, span, head.workspace, head.session);
+      update.run(...movingColumns(head), head.workspace, head.session);
+      return { ...head, listing: values.write(head, before) };
     },
-    list: (workspace, { status, limit, after, by = 'change' }) => {
-      const { anyStatus, someStatus } = by === 'id' ? byId : byChange;
-      const { updatedAt, id } = after ?? { updatedAt: Number.POSITIVE_INFINITY, id: '' };
-      const from = by === 'id' ? [workspace, id] : [workspace, spanOf(updatedAt), updatedAt, id];
-      const rows = status ? someStatus().all(...from, JSON.stringify(status), limit) : anyStatus().all(...from, limit);
-      return rows.map((row) => listedSummary(row as unknown as Row));
-    },
+    list,
+    values: values.of,
     rootOf: ({ workspace, session }) => rootOf.get(workspace, session)?.root as SessionId | undefined,
     family: ({ workspace, session }) => {
       const root = rootOf.get(workspace, session)?.root;
@@ -154,12 +137,16 @@ export const openSessions = (db: DatabaseSync): Sessions => {
     spans: (workspace, { session, ranges }) =>
       spansOf(segmentsOf(lineage({ workspace, session }) ?? [], Number.MAX_SAFE_INTEGER), ranges),
     starts: (workspace) => starts.all(workspace) as unknown as readonly SessionStart[],
-    describe: ({ workspace, session }, summary) => {
-      const { status, updatedAt } = summary;
-      describe.run(JSON.stringify(summary), status, updatedAt, spanOf(updatedAt), workspace, session);
+    describe: ({ workspace, session }, state) => {
+      const { status, updatedAt } = state.summary;
+      describe.run(summaryText(state), status, updatedAt, workspace, session);
+    },
+    relist: (key) => {
+      const row = one().get(key.workspace, key.session) as Row | undefined;
+      if (row) values.write({ ...key, summary: listedSummary(row) }, undefined);
     },
     moveHead: ({ workspace, session }, { seq, hash, at }) => void moveHead.run(seq, hash, at, workspace, session),
-    markImported: ({ workspace, session }, upTo) => void markImported.run(upTo, workspace, session),
+    markImported: ({ workspace, session }, from, to) => void markImported.run(from, to, workspace, session),
     forgetLineages: () => links.clear(),
   };
 };

@@ -1,10 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { type Admission, openAdmission } from '../file/admission.ts';
 import { type OpenedFiles, openedFiles } from '../file/opened-files.ts';
 import { openWorkRows, type WorkRows } from '../queue/work-rows.ts';
 import { type Blobs, openBlobs } from './blobs.ts';
 import { type EventRows, openEventRows } from './event-rows.ts';
 import { type Heads, openHeads } from './heads.ts';
 import { type Keys, openKeys } from './keys.ts';
+import { type LedgerRows, openLedgerRows } from './ledger-rows.ts';
 import { openProjectionRows, type ProjectionRows } from './projection-rows.ts';
 import { openRecordRows, type RecordRows } from './record-rows.ts';
 import { openSessions, type Sessions } from './sessions.ts';
@@ -18,13 +20,15 @@ export interface Tables {
   readonly keys: Keys;
   readonly blobs: Blobs;
   readonly projections: ProjectionRows;
+  readonly ledger: LedgerRows;
   readonly snapshots: Snapshots;
   readonly work: WorkRows;
   readonly records: RecordRows;
   readonly files: OpenedFiles;
+  readonly admission: Admission;
 }
 
-export const openTables = (db: DatabaseSync, file: string): Tables => {
+export const openTables = (db: DatabaseSync, file: string, release: string): Tables => {
   const sessions = openSessions(db);
   const blobs = openBlobs(db);
   return {
@@ -34,9 +38,11 @@ export const openTables = (db: DatabaseSync, file: string): Tables => {
     keys: openKeys(db),
     blobs,
     projections: openProjectionRows(db),
+    ledger: openLedgerRows(db),
     snapshots: openSnapshots(db, sessions, blobs),
     work: openWorkRows(db),
     records: openRecordRows(db),
     files: openedFiles(file),
+    admission: openAdmission(db, file, release),
   };
 };

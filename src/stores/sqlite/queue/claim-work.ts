@@ -4,6 +4,7 @@ import type { SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { type AtWork, type KnownWorker, mayTake, pickWork } from '../../queue/pick-work.ts';
 import { isAmong, type QueuedWork } from '../../queue/queued-work.ts';
+import type { Admission } from '../file/admission.ts';
 import { eachRow } from '../file/each-row.ts';
 import { inTransaction } from '../file/in-transaction.ts';
 import { queuedWorkOf, type WorkColumns, type WorkRows, workColumns } from './work-rows.ts';
@@ -38,7 +39,7 @@ export const claimQueries = {
 /** Claims work. Also returns the workspaces in which the claim released work of dead workers. */
 export type ClaimWork = (claim: Claim) => Claimed & { readonly freed: ReadonlySet<WorkspaceId> };
 
-export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
+export const openClaims = (db: DatabaseSync, work: WorkRows, admission: Admission): ClaimWork => {
   const prepare = (name: keyof typeof claimQueries) => db.prepare(claimQueries[name]);
   const [firstDue, markDue, known, near] = [prepare('firstDue'), prepare('markDue'), prepare('known'), prepare('near')];
   const [nextWorkspace, ready, one] = [prepare('nextWorkspace'), prepare('ready'), prepare('one')];
@@ -158,6 +159,7 @@ export const openClaims = (db: DatabaseSync, work: WorkRows): ClaimWork => {
     ![...agents, ''].some((agent) => nextWorkspace.get(agent, ''));
 
   return (claim) => {
+    admission.check();
     const { worker, machine } = claim.holder;
     const { taken, freed } =
       isIdle(claim) && knowsAll(claim)

@@ -2,6 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type ConnectionOptions, openConnection } from '../file/connection.ts';
 import { isCurrent } from '../file/migrations.ts';
+import { isMountedReadOnly } from '../file/read-only-mount.ts';
 import { type Blobs, openBlobs } from '../log/blobs.ts';
 import { type FirstReads, openFirstReads } from './first-reads.ts';
 
@@ -43,6 +44,7 @@ export const openEarlyReads = (options: ConnectionOptions & { readonly release: 
   let opened: DatabaseSync | undefined;
   try {
     if (sizeOf(file) === 0 || sizeOf(`${realpathSync(file)}-wal`) > maxLogBytes) return undefined;
+    if (isMountedReadOnly(file)) return undefined; // the thread checks that it stays so
     const db = openConnection({ ...options, busyTimeoutMs: 0, asIs: true });
     opened = db;
     if (!isCurrent(db, file, release)) throw new Error('the schema is older');

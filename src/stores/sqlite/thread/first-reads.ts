@@ -3,6 +3,7 @@ import type { RecordQuery } from '../../../core/ports/records.ts';
 import type { ListQuery, ReadRange, SessionKey } from '../../../core/ports/store.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import type { RecordKind } from '../../../schema/record-kind.ts';
+import { withoutPlace } from '../../log/listing-key.ts';
 import type { Blobs } from '../log/blobs.ts';
 import { openEventReader } from '../log/read-events.ts';
 import { openRecordRows } from '../log/record-rows.ts';
@@ -17,7 +18,10 @@ export const openFirstReads = (db: DatabaseSync, blobs: Blobs) => {
   const snapshots = openSnapshots(db, sessions, blobs);
   const records = openRecordRows(db);
   const operations = {
-    head: (key: SessionKey) => ({ value: sessions.head(key) }),
+    head: (key: SessionKey) => {
+      const head = sessions.head(key);
+      return { value: head && withoutPlace(head) };
+    },
     list: (workspace: WorkspaceId, query: ListQuery) => ({ value: sessions.list(workspace, query) }),
     turnStarts: (key: SessionKey, range: { readonly from: number; readonly limit: number }) => ({
       value: events.turnStarts(key, range),

@@ -6,6 +6,7 @@ import type { WorkspaceId } from '../../../schema/ids.ts';
 import { openConnection } from '../file/connection.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
 import { isBegun, isCurrent, migrate } from '../file/migrations.ts';
+import { FrozenDatabase, olderOnReadOnlyMount } from '../file/read-only-mount.ts';
 import { openBlobs } from '../log/blobs.ts';
 import { openChanges } from '../log/changes.ts';
 import { openBlobEventFinder } from '../log/find-blob-events.ts';
@@ -13,6 +14,7 @@ import { openCallFinder } from '../log/find-calls.ts';
 import { openCommitFinder } from '../log/find-commits.ts';
 import { openKeys } from '../log/keys.ts';
 import { openEventReader } from '../log/read-events.ts';
+import { openReadLedger } from '../log/read-ledger.ts';
 import { openChargeReader } from '../log/sum-charges.ts';
 import { openWorkerList, openWorkFinder } from '../queue/find-work.ts';
 import { openFirstReads } from './first-reads.ts';
@@ -27,8 +29,9 @@ const warmUpReads = 3;
 /** Migrates the database. A rebuild needs the schemas of all events, so its code is loaded only when there may be events. */
 const migrateReader = async (db: DatabaseSync, { file, release }: ThreadData): Promise<void> => {
   if (isCurrent(db, file, release)) return;
+  if (db instanceof FrozenDatabase) throw olderOnReadOnlyMount(file);
   const rebuild = isBegun(db, file) ? (await import('../log/rebuild-projections.ts')).rebuildEveryWorkspace : undefined;
-  migrate(db, file, release, () => rebuild?.(db, file));
+  migrate(db, file, release, () => rebuild?.(db, file, release));
 };
 
 const openReader = async (data: ThreadData) => {
@@ -41,6 +44,7 @@ const openReader = async (data: ThreadData) => {
   const commits = openCommitFinder(db, sessions, blobs);
   const calls = openCallFinder(db, sessions);
   const charges = openChargeReader(db, sessions);
+  const ledger = openReadLedger(db);
   const blobEvents = openBlobEventFinder(db, blobs);
   const findWork = openWorkFinder(db);
   const listWorkers = openWorkerList(db);
@@ -65,7 +69,12 @@ const openReader = async (data: ThreadData) => {
   };
   return {
     ...operations,
+    check: () => {
+      if (db instanceof FrozenDatabase) db.check();
+      return { value: undefined };
+    },
     open: () => ({ value: warmUp() }),
+    values: (key: SessionKey) => ({ value: sessions.values(key) }),
     family: (key: SessionKey) => ({ value: sessions.family(key) }),
     keys: (key: SessionKey, only?: string) => ({ value: keys.list(key, only) }),
     readBlob: (workspace: WorkspaceId, hash: BlobHash) => ({ value: blobs.read(workspace, Buffer.from(hash, 'hex')) }),
@@ -77,6 +86,7 @@ const openReader = async (data: ThreadData) => {
     findCalls: (workspace: WorkspaceId, query: CallQuery) => ({ value: calls.find(workspace, query) }),
     sumCharges: (workspace: WorkspaceId, query: ChargeQuery) => ({ value: charges.sum(workspace, query) }),
     groupCharges: (workspace: WorkspaceId, query: GroupedCharges) => ({ value: charges.group(workspace, query) }),
+    ledger: (workspace: WorkspaceId, periods: readonly string[]) => ({ value: ledger(workspace, periods) }),
     findRepeated: (key: SessionKey, query: RepeatQuery) => ({ value: calls.findRepeated(key, query) }),
     findBlobEvents: (workspace: WorkspaceId, query: BlobEventQuery) => {
       const page = packEvents(blobEvents.find(workspace, query));
@@ -106,7 +116,11 @@ export const serveReads = (data: ThreadData): void => {
       return;
     }
     const operations = opened;
-    serveCall(port, file, () => operations, call);
+    const checked = (): ReaderOperations => {
+      if (call.op !== 'close') operations.check();
+      return operations;
+    };
+    serveCall(port, file, checked, call);
   };
   let served = Promise.resolve();
   port.on('message', (calls: readonly Call[]) => {

@@ -4,10 +4,13 @@ import type { BlobHash, NewBlob } from '../../../core/ports/blobs.ts';
 import type { Claim, Queue } from '../../../core/ports/queue.ts';
 import type { RecordWrite } from '../../../core/ports/records.ts';
 import type { AppendRequest, FoldSnapshot, SessionCopy, SessionKey } from '../../../core/ports/store.ts';
-import type { WorkspaceId } from '../../../schema/ids.ts';
+import { quotaError } from '../../../core/session/quota-refusal.ts';
+import type { MemberId, WorkspaceId } from '../../../schema/ids.ts';
 import { encodeBlobsSync } from '../../codec/payload-codec.ts';
+import { meterBlobs } from '../../log/meter.ts';
 import { openConnection } from '../file/connection.ts';
 import { inTransaction } from '../file/in-transaction.ts';
+import { isFrozen } from '../file/read-only-mount.ts';
 import { appendBatch } from '../log/append-batch.ts';
 import { openCopyImport } from '../log/import-copies.ts';
 import { openEventReader } from '../log/read-events.ts';
@@ -31,34 +34,47 @@ const waitMs = 50;
 const watchMs = availableParallelism() > 1 ? 0.3 : 0;
 
 const openWriter = (data: ThreadData) => {
-  const db = openConnection(data);
-  const tables = openTables(db, data.file);
+  const db = openConnection({ ...data, writes: true });
+  const tables = openTables(db, data.file, data.release);
   const copies = openCopyImport(db, tables);
-  const claims = openClaims(db, tables.work);
+  const claims = openClaims(db, tables.work, tables.admission);
   const events = openEventReader(db, tables.sessions, tables.blobs);
+  const inAllowed = <T>(work: () => T): T =>
+    inTransaction(db, () => {
+      tables.admission.check();
+      return work();
+    });
   return {
     appendAll: (requests: readonly AppendRequest[]) => ({ value: appendBatch(db, data.file, tables, requests) }),
     putSnapshots: (puts: readonly SnapshotPut[]) => ({
-      value: inTransaction(db, () => {
+      value: inAllowed(() => {
         for (const [key, snapshot] of puts) tables.snapshots.put(key, snapshot);
       }),
     }),
     putBlobs: (workspace: WorkspaceId, given: readonly NewBlob[]) => {
       const encoded = encodeBlobsSync(given);
       return {
-        value: inTransaction(db, () => {
-          for (const blob of encoded) tables.blobs.write(workspace, blob);
+        value: inAllowed(() => {
+          const added = encoded.reduce((sum, blob) => sum + tables.blobs.put(workspace, blob), 0);
+          const refusal = tables.ledger.enter(workspace, meterBlobs(added));
+          if (refusal) throw quotaError(workspace, refusal);
         }),
       };
     },
     hasBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[]) => ({
-      value: inTransaction(db, () => tables.blobs.touch(workspace, hashes)),
+      value: inAllowed(() => tables.blobs.touch(workspace, hashes)),
     }),
     removeBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number) => ({
-      value: inTransaction(db, () => tables.blobs.remove(workspace, hashes, usedBefore)),
+      value: inAllowed(() => {
+        const removed = tables.blobs.remove(workspace, hashes, usedBefore);
+        tables.ledger.enter(workspace, meterBlobs(-removed.countedBytes));
+        return removed.hashes;
+      }),
     }),
     importBegin: () => ({ value: copies.begin() }),
-    importAdd: (workspace: WorkspaceId, copy: SessionCopy) => ({ value: copies.add(workspace, copy) }),
+    importAdd: (workspace: WorkspaceId, copy: SessionCopy, owner?: MemberId) => ({
+      value: copies.add(workspace, copy, owner),
+    }),
     importCommit: () => ({ value: copies.commit() }),
     importCancel: () => ({ value: copies.cancel() }),
     rebuildProjections: (workspace: WorkspaceId) => ({ value: rebuildProjections(db, tables, events, workspace) }),
@@ -68,8 +84,9 @@ const openWriter = (data: ThreadData) => {
     release: (...asked: Parameters<Queue['release']>) => ({ value: tables.work.release(...asked) }),
     leave: (worker: string) => ({ value: inTransaction(db, () => tables.work.leave(worker)) }),
     writeRecords: (workspace: WorkspaceId, writes: readonly RecordWrite[]) => ({
-      value: inTransaction(db, () => {
+      value: inAllowed(() => {
         const isDone = tables.records.write(workspace, writes);
+        if (isDone && writes.some(({ kind }) => kind === 'quota')) tables.ledger.recount(workspace);
         tables.files.check();
         return isDone;
       }),
@@ -141,7 +158,9 @@ export const serveWrites = (data: ThreadData): void => {
       operations().putSnapshots(calls.map(({ args }) => args as unknown as SnapshotPut));
       port.postMessage({ replies: calls.map(({ id }) => ({ id, value: undefined })) });
     } catch (error) {
-      if (calls.length > 1) for (const call of calls) putSnapshots([call]);
+      // Snapshots are caches, and a read-only file system never takes them. A warning for each would help nobody.
+      if (isFrozen(file)) port.postMessage({ replies: calls.map(({ id }) => ({ id, value: undefined })) });
+      else if (calls.length > 1) for (const call of calls) putSnapshots([call]);
       else port.postMessage({ replies: calls.map(({ id }) => failedReply(id, error, file)) });
     }
   };

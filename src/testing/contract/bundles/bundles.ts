@@ -4,7 +4,16 @@ import { blobHash } from '../../../core/session/events/chain.ts';
 import { hexOf } from '../../memory-database.ts';
 import { type ContractSetup, newKey, newWorkspace } from '../contract-setup.ts';
 import { idempotencyKey, message, noise, opened, raw, rawText } from '../log/new-events.ts';
-import { append, expectSound, forkSession, mustAppend, mustHead, openSession, readAll } from '../log/session-log.ts';
+import {
+  append,
+  asImported,
+  expectSound,
+  forkSession,
+  mustAppend,
+  mustHead,
+  openSession,
+  readAll,
+} from '../log/session-log.ts';
 import { copiesOf, inPieces, sendCopies } from './session-copies.ts';
 
 const used = idempotencyKey('k', 'body');
@@ -44,16 +53,18 @@ export const describeBundles = (setup: ContractSetup) =>
       const reopened = await setup.open();
       for (const key of keys) {
         const here = moved(key, workspace);
-        expect(await expectSound(reopened, here)).toEqual(await readAll(store, key));
-        expect(await reopened.head(here)).toEqual({ ...(await mustHead(store, key)), workspace });
+        expect(await expectSound(reopened, here)).toEqual(asImported(await readAll(store, key)));
+        const { summary, ...head } = await mustHead(store, key);
+        expect(await reopened.head(here)).toEqual({ ...head, workspace, summary: { ...summary, tainted: ['import'] } });
         const turns = { from: 0, limit: 100 };
         expect(await reopened.turnStarts(here, turns)).toEqual(await store.turnStarts(key, turns));
         expect(await reopened.keys(here)).toEqual(await store.keys(key));
       }
       const bytes = await reopened.readBlob(workspace, hexOf(blobHash(noise(20_000, 1))));
       expect(bytes && Buffer.from(bytes).equals(noise(20_000, 1))).toBe(true);
-      const listed = await reopened.list(workspace, { limit: 10 });
-      expect(listed).toEqual(await store.list(keys[0].workspace, { limit: 10 }));
+      const listed = (await reopened.list(workspace, { limit: 10 })).sessions;
+      const original = (await store.list(keys[0].workspace, { limit: 10 })).sessions;
+      expect(listed).toEqual(original.map((each) => ({ ...each, tainted: ['import'] })));
     });
 
     test('[BUN1] an imported session can be appended to and forked, and its keys still deduplicate', async () => {
@@ -89,7 +100,7 @@ export const describeBundles = (setup: ContractSetup) =>
       );
       for (const key of keys) {
         for (const workspace of [inPiecesHere, asRead]) {
-          expect(await expectSound(store, moved(key, workspace))).toEqual(await readAll(store, key));
+          expect(await expectSound(store, moved(key, workspace))).toEqual(asImported(await readAll(store, key)));
           expect(await store.keys(moved(key, workspace))).toEqual(await store.keys(key));
         }
       }
@@ -98,7 +109,7 @@ export const describeBundles = (setup: ContractSetup) =>
     test('[BUN1] importing nothing changes nothing', async () => {
       const workspace = newWorkspace();
       expect(await setup.store.importCopies(workspace, sendCopies([]))).toEqual({ sessions: [] });
-      expect(await setup.store.list(workspace, { limit: 1 })).toEqual([]);
+      expect((await setup.store.list(workspace, { limit: 1 })).sessions).toEqual([]);
     });
 
     test('[BUN2] importing a copy again changes nothing, even a shorter copy, and even into the workspace it came from', async () => {
@@ -132,10 +143,12 @@ export const describeBundles = (setup: ContractSetup) =>
       const before = await mustHead(store, here);
       const { sessions } = await store.importCopies(here.workspace, sendCopies([whole!]));
       expect(sessions).toEqual([{ session: root.session, added: 4 }]);
-      expect(await expectSound(store, here)).toEqual(await readAll(store, root));
+      expect(await expectSound(store, here)).toEqual(asImported(await readAll(store, root)));
       expect(await store.keys(here)).toEqual(await store.keys(root));
-      const late = await append(store, here, [rawText('x')], { writer: { kind: 'run', epoch: before.epoch } });
-      expect(late.outcome).toBe('fenced');
+      for (const { epoch } of [before, await mustHead(store, here)]) {
+        const writer = { kind: 'run', epoch, claim: before.claim } as const;
+        expect(await append(store, here, [rawText('x')], { writer })).toMatchObject({ outcome: 'fenced' });
+      }
     });
 
     test('[BUN2] two stores that import the same copies concurrently both succeed, and store them once', async () => {
@@ -164,7 +177,7 @@ export const describeBundles = (setup: ContractSetup) =>
         await expect(importing).rejects.toMatchObject({ code: 'BUNDLE_CONFLICT' });
       }
       expect(await readAll(store, here)).toEqual(before);
-      expect(await store.list(here.workspace, { limit: 10 })).toHaveLength(1);
+      expect((await store.list(here.workspace, { limit: 10 })).sessions).toHaveLength(1);
     });
 
     test('[BUN2] importing a key that this store used for another append fails and changes nothing', async () => {

@@ -107,7 +107,7 @@ export const describeDamagedBundles = (setup: ContractSetup) =>
   describe('importCopies of damaged copies', () => {
     /** Everything visible of a workspace. */
     const stateOf = async (store: Store, keys: readonly SessionKey[]) => ({
-      list: await store.list(keys[0]!.workspace, { limit: 100 }),
+      list: (await store.list(keys[0]!.workspace, { limit: 100 })).sessions,
       heads: await Promise.all(keys.map((key) => store.head(key))),
       events: await Promise.all(keys.map((key) => store.read(key, { limit: 100 }))),
       keys: await Promise.all(keys.map((key) => store.keys(key))),

@@ -76,7 +76,7 @@ export const describeAppends = (setup: ContractSetup) =>
       const parent = { session: newKey().session, seq: 3 };
       expect(await append(store, key, [opened()], { creates: { parent } })).toEqual({ outcome: 'missing' });
       expect(await store.head(key)).toBeUndefined();
-      expect(await store.list(key.workspace, { limit: 10 })).toEqual([]);
+      expect((await store.list(key.workspace, { limit: 10 })).sessions).toEqual([]);
     });
 
     test('[LOG3] a reader in another store sees all events of an append or none', async () => {

@@ -33,7 +33,7 @@ export const describeBatches = (setup: ContractSetup) =>
         append(store, fine[0]!, [rawText('1')]),
         append(store, conflict!, [rawText('x')], { onHead: 7 }),
         append(store, fine[1]!, [rawText('2')]),
-        append(store, fenced!, [runEnded], { writer: { kind: 'run', epoch: 3 } }),
+        append(store, fenced!, [runEnded], { writer: { kind: 'run', epoch: 3, claim: '' } }),
         append(store, fine[2]!, [rawText('3')], { onHead: 1 }),
         append(store, forbidden!, [rawText('ok'), runEnded]),
         append(store, status!, [rawText('x')], { whileStatus: ['closed'] }),

@@ -41,6 +41,32 @@ export const describeForks = (setup: ContractSetup) =>
       expect(head.summary).toMatchObject({ parent: parent.session, forkedAt: 3 });
     });
 
+    test('[WHY5, FORK1] a read within ranges returns only their events, in both orders, also inherited ones', async () => {
+      const { store } = setup;
+      const parent = newKey();
+      await openSession(store, parent);
+      await mustAppend(store, parent, [raw(noise(10, 1)), raw(noise(10, 2)), raw(noise(10, 3)), raw(noise(10, 4))]);
+      const child = await forkAt(store, parent, 3);
+      await mustAppend(store, child, [raw(noise(10, 5)), raw(noise(10, 6)), raw(noise(10, 7))]);
+      const within = [
+        [2, 2],
+        [3, 4],
+        [6, 9],
+      ] as const;
+      expect(seqs(await store.read(child, { within, limit: 100 }))).toEqual([2, 3, 4, 6, 7]);
+      expect(seqs(await store.read(child, { within, limit: 100, order: 'descending' }))).toEqual([7, 6, 4, 3, 2]);
+      expect(seqs(await store.read(child, { within, after: 3, upTo: 6, limit: 100 }))).toEqual([4, 6]);
+      expect(seqs(await store.read(child, { within, limit: 2 }))).toEqual([2, 3]);
+      expect(seqs(await store.read(child, { within, limit: 100, maxBytes: 1 }))).toEqual([2]);
+      expect(await store.read(child, { within: [], limit: 100 })).toEqual([]);
+      const beyond = [
+        [2, 2],
+        [4, 99],
+      ] as const;
+      expect(seqs(await store.read(parent, { within: beyond, limit: 3, order: 'descending' }))).toEqual([5, 4, 2]);
+      expect(seqs(await store.read(parent, { within: beyond, limit: 3 }))).toEqual([2, 4, 5]);
+    });
+
     test('[FORK1] a fork at a point that does not exist is reported as missing and creates nothing', async () => {
       const { store } = setup;
       const parent = await rootOfTurns(store, 2);

@@ -64,7 +64,9 @@ export const describeKeys = (setup: ContractSetup) =>
       expect(await append(store, key, [opened()], creation)).toEqual(again);
       expect(await append(store, key, [opened()], { key: key1, onHead: 1 })).toEqual(again);
       expect(await append(store, key, [opened()], { key: key1, whileStatus: ['open'] })).toEqual(again);
-      expect(await append(store, key, [opened()], { key: key1, writer: { kind: 'run', epoch: 0 } })).toEqual(again);
+      expect(await append(store, key, [opened()], { key: key1, writer: { kind: 'run', epoch: 0, claim: '' } })).toEqual(
+        again,
+      );
       expect(await expectSound(store, key)).toHaveLength(2);
     });
 

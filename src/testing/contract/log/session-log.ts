@@ -100,3 +100,7 @@ export const payloadOf = (event: StoredEvent): Uint8Array => {
 export const textOf = (event: StoredEvent): string => new TextDecoder().decode(payloadOf(event));
 
 export const seqs = (events: readonly { readonly seq: number }[]): readonly number[] => events.map(({ seq }) => seq);
+
+/** Events as a store reads them after an import. */
+export const asImported = (events: readonly StoredEvent[]): readonly StoredEvent[] =>
+  events.map((event) => ({ ...event, imported: true }));

@@ -8,7 +8,17 @@ import { called, committed, runWriter } from '../records/record-events.ts';
 import { callsOf, commitsOf, within } from '../records/record-pages.ts';
 import { newWakeSignal } from '../waking/wake-signal.ts';
 import { idempotencyKey, message, noise, opened, raw, rawText } from './new-events.ts';
-import { append, expectSound, forkSession, mustAppend, mustHead, openSession, readAll, textOf } from './session-log.ts';
+import {
+  append,
+  asImported,
+  expectSound,
+  forkSession,
+  mustAppend,
+  mustHead,
+  openSession,
+  readAll,
+  textOf,
+} from './session-log.ts';
 
 /** The same session id in two workspaces. */
 const twins = (): readonly [SessionKey, SessionKey] => {
@@ -27,7 +37,7 @@ export const describeTenants = (setup: ContractSetup) =>
       await mustAppend(store, mine, [message('a', 'next'), raw(bytes)], { key });
       await store.putSnapshot(mine, { seq: 1, foldVersion: 1, parts: { a: noise(10, 1) } });
       expect(await store.head(other)).toBeUndefined();
-      expect(await store.list(other.workspace, { limit: 10 })).toEqual([]);
+      expect((await store.list(other.workspace, { limit: 10 })).sessions).toEqual([]);
       expect(await store.read(other, { limit: 10 })).toEqual([]);
       expect(await store.turnStarts(other, { from: 0, limit: 10 })).toEqual([]);
       expect(await store.family(other)).toEqual([]);
@@ -50,14 +60,14 @@ export const describeTenants = (setup: ContractSetup) =>
       await mustAppend(store, other, [opened({ title: 'other' })], { creates: {}, at: 2_000 });
       await mustAppend(store, mine, [message('mine', 'next'), rawText('mine')], { key, raisesEpoch: true });
       await mustAppend(store, other, [rawText('other')], { key });
-      await mustAppend(store, other, [rawText('run')], { writer: { kind: 'run', epoch: 0 }, onHead: 2 });
+      await mustAppend(store, other, [rawText('run')], { writer: { kind: 'run', epoch: 0, claim: '' }, onHead: 2 });
       for (const [each, title, length] of [
         [mine, 'mine', 3],
         [other, 'other', 3],
       ] as const) {
         const events = await expectSound(store, each);
         expect(events).toHaveLength(length);
-        const listed = await store.list(each.workspace, { limit: 10 });
+        const listed = (await store.list(each.workspace, { limit: 10 })).sessions;
         expect(listed.map((summary) => summary.title)).toEqual([title]);
         expect((await store.family(each)).map((head) => head.summary.title)).toEqual([title]);
       }
@@ -129,7 +139,7 @@ export const describeTenants = (setup: ContractSetup) =>
       const before = await readAll(store, mine);
       const third = { ...mine, workspace: newWorkspace() };
       await store.importCopies(third.workspace, sendCopies(await copiesOf(store, [other])));
-      expect(await expectSound(store, third)).toEqual(await readAll(store, other));
+      expect(await expectSound(store, third)).toEqual(asImported(await readAll(store, other)));
       expect(await readAll(store, mine)).toEqual(before);
     });
 

@@ -52,7 +52,7 @@ export const describeQueue = (setup: ContractSetup) =>
       await mustAppend(store, key, [rawText('a')], { key: used });
       await append(store, key, [calling()], { onHead: 1 });
       await append(store, key, [calling()], { whileStatus: ['closed'] });
-      await append(store, key, [calling()], { writer: { kind: 'run', epoch: 9 } });
+      await append(store, key, [calling()], { writer: { kind: 'run', epoch: 9, claim: '' } });
       await append(store, key, [calling()], { key: used });
       await append(store, key, [calling()], { key: idempotencyKey('k', 'another') });
       await append(store, newKey(key.workspace), [calling()]);

@@ -21,11 +21,11 @@ const runs = Number(process.env.PERDURE_PROPERTY_RUNS ?? 25);
 /** Also limits the search for a shorter sequence. */
 const searchMs = Math.max(20_000, runs * 800);
 
-const requestOf = (key: SessionKey, { epoch, events, ...rest }: ModelAppend): AppendRequest =>
+const requestOf = (key: SessionKey, { epoch, events, ...rest }: ModelAppend, claim = ''): AppendRequest =>
   ({
     ...key,
     ...rest,
-    writer: epoch === undefined ? outside : { kind: 'run', epoch },
+    writer: epoch === undefined ? outside : { kind: 'run', epoch, claim },
     events: events as readonly [NewEvent, ...NewEvent[]],
   }) as AppendRequest;
 
@@ -102,7 +102,8 @@ const runOperations = async (
     } else {
       const request = appendOf(operation, session, at);
       const expected = modelAppend(session, request);
-      const outcome = await stores[0]!.append(requestOf(session.key, request));
+      const claim = request.epoch === undefined ? undefined : (await mustHead(stores[1]!, session.key)).claim;
+      const outcome = await stores[0]!.append(requestOf(session.key, request, claim));
       const actual = outcome.outcome === 'appended' ? { outcome: 'appended', seq: outcome.head.seq } : outcome;
       expect(actual).toEqual(expected);
     }
@@ -140,7 +141,7 @@ const expectAsModel = async (store: Store, session: ModelSession, pageSize: numb
 };
 
 const expectWorkspace = async (store: Store, workspace: WorkspaceId, sessions: readonly ModelSession[]) => {
-  const listed = await store.list(workspace, { limit: 1_000 });
+  const listed = (await store.list(workspace, { limit: 1_000 })).sessions;
   expect(listed.map(({ id }) => id).sort()).toEqual(sessions.map(({ key }) => key.session).sort());
   for (const summary of listed) {
     expect(summary).toEqual((await mustHead(store, { workspace, session: summary.id })).summary);

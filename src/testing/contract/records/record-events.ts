@@ -91,4 +91,4 @@ export const reported = (callId: string, outcome: PayloadOf<'call.reported'>['ou
   });
 
 /** The writer that may append tool events. */
-export const runWriter = { kind: 'run', epoch: 0 } as const;
+export const runWriter = { kind: 'run', epoch: 0, claim: '' } as const;
