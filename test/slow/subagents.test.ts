@@ -484,7 +484,7 @@ describe('a session that is stopped while its child works', () => {
     const { runtime, session, childId, open } = await family({ calls: [{ tool: 'wait', input: {} }] }, {}, [wait]);
     const run = await session.send('Go');
     const toChild = async () => {
-      await runtime.worker(briefly).start();
+      await runtime.worker({ pollMs: briefly.pollMs }).start(); // with its usual lease, which a busy machine cannot end
       await begun.promise;
     };
     const childOf = async () => runtime.sessions.get((await childId())!);

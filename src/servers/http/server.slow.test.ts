@@ -103,7 +103,10 @@ test('[HTTP22, RUN22] the stream of a run ends with an end frame, also for a rea
   const server = await startTestServer();
   const session = await openSession(server, { agent: { name: 'tester' } });
   const { run } = await server.json(`${session}/runs`, { method: 'POST', body: { input: 'Go' } });
-  const read = async (query = '') => (await server.ask(`${session}/runs/${run}/events${query}`)).text();
+  const read = async (query = '') => {
+    const text = await (await server.ask(`${session}/runs/${run}/events${query}`)).text();
+    return text.replaceAll(': beat\n\n', ''); // a slow machine has time for one
+  };
   const end = 'event: end\ndata: {}\n\n';
   expect(await read()).toMatch(new RegExp(`event: run\\.ended\\n.*\\n\\n${end}$`));
   const { seq } = await server.json(session);
