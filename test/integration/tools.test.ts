@@ -298,7 +298,7 @@ test('[TOOL5] an expression that would run forever is stopped, and blocks nothin
   const { folder } = await start({ 'a.txt': 'needle\n', 'b.txt': `${'a'.repeat(60)}!` });
   const request = {
     root: folder,
-    from: folder,
+    from: '.',
     pattern: '^needle$|^(a|aa)+$',
     isText: false,
     ignoreCase: false,
@@ -330,7 +330,7 @@ test.skipIf(!ripgrep)('[TOOL5] ripgrep, if it is installed, finds the same (skip
   ]) {
     const request = {
       root: folder,
-      from: folder,
+      from: '.',
       pattern: 'needle',
       isText: false,
       ignoreCase: false,
@@ -345,8 +345,32 @@ test.skipIf(!ripgrep)('[TOOL5] ripgrep, if it is installed, finds the same (skip
       ours.matches.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     );
   }
-  const lookaround = { root: folder, from: folder, pattern: '(?=n)', isText: false, ignoreCase: false, maxMatches: 5 };
+  const lookaround = { root: folder, from: '.', pattern: '(?=n)', isText: false, ignoreCase: false, maxMatches: 5 };
   expect(await searchByRipgrep(ripgrep!, lookaround, 10_000, signal)).toBeUndefined();
+});
+
+test('[TOOL29] a line that ripgrep reports is shown only if the file in the folder has it', async () => {
+  const { outside, folder } = await start({ 'a.txt': 'mine\n', 'b.txt': 'first\nsecond needle\r\n', 'c.txt': 'n\xe9' });
+  const found = (path: string, line_number: number, lines: object) =>
+    JSON.stringify({ type: 'match', data: { path: { text: path }, line_number, lines } });
+  const messages = [
+    found('./a.txt', 1, { text: 'needle of another file\n' }),
+    found('./b.txt', 2, { text: 'second needle\r\n' }),
+    found('./c.txt', 1, { bytes: Buffer.from([0x6e, 0xff]).toString('base64') }),
+    found('./none.txt', 1, { text: 'needle\n' }),
+  ];
+  writeFileSync(join(outside, 'messages'), messages.join('\n'));
+  writeFileSync(join(outside, 'rg'), `#!/bin/sh\ncat '${join(outside, 'messages')}'\n`, { mode: 0o755 });
+  const request = { root: folder, from: '.', pattern: 'n', isText: false, ignoreCase: false, maxMatches: 9 };
+  const result = await searchByRipgrep(join(outside, 'rg'), request, 10_000, new AbortController().signal);
+  expect(result?.matches).toEqual([{ name: 'b.txt', line: 2, text: 'second needle' }]);
+});
+
+test.runIf(process.platform === 'linux')('[TOOL29] a named pipe as .gitignore holds up no tool', async () => {
+  const { folder, use } = await start({ 'a.txt': 'needle' });
+  execFileSync('mkfifo', [join(folder, '.gitignore')]);
+  expect(await use(listTool, {})).toBe('a.txt');
+  expect(await use(searchTool, { pattern: 'needle' })).toBe('a.txt:1: needle');
 });
 
 test('[TOOL6] decisions, facts, plans and files are in the state; a question waits; a key is recalled', async () => {

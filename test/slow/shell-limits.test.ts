@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -162,6 +163,32 @@ describe.skipIf(process.platform !== 'linux')('limits by the kernel (available o
     mkdirSync(host('tmp'));
     const unnamed = 'for n in $(seq 60); do exec {fd}>x; rm x; head -c 10000000 /dev/urandom >&$fd; done; sleep 60';
     expect(await run(unnamed)).toMatchObject(ended);
+  });
+
+  test('[TOOL30] a command that fills the disk with files that no process has open is ended', async () => {
+    const { run } = await start({ limits: { diskBytes: 50 * 1024 ** 2 } });
+    // A program that runs keeps its file, which has neither a name nor a descriptor.
+    const running =
+      'for n in $(seq 20); do cp /usr/bin/sleep x; head -c 20000000 /dev/urandom >>x; ./x 60 & sleep 0.1; rm x; done; echo all; wait';
+    const result = await run(running);
+    expect(result).toMatchObject({ limit: 'disk' });
+    expect(result.output).not.toContain('all');
+  });
+
+  test('[TOOL30] a command that writes little is not ended for what another writes to the disk', async () => {
+    const { options, host } = await start({ limits: { diskBytes: 20 * 1024 ** 2 } });
+    const isStarted = Promise.withResolvers<void>();
+    const context = newToolContext(host('files'), {
+      temporary: host('tmp'),
+      progress: (text) => void (text.includes('started') && isStarted.resolve()),
+    });
+    const command = 'echo started; until [ -e go ]; do sleep 0.05; done; sleep 0.5; echo done';
+    const quiet = useTool(defineShellTool(options), { command }, context);
+    quiet.catch(isStarted.reject);
+    await isStarted.promise;
+    writeFileSync(host('other'), randomBytes(60 * 1024 ** 2));
+    writeFileSync(host('files/go'), '');
+    expect(await quiet).toMatchObject({ exitCode: 0, output: expect.stringContaining('done') });
   });
 
   test('[TOOL26] a command that creates too many files is ended', async () => {

@@ -1,9 +1,10 @@
-import { realpath, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { ToolFailure } from '../../core/ports/tool.ts';
 import { Text } from '../../schema/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { asFailure } from './file-failure.ts';
+import { withPlace } from './held-place.ts';
 import { findInside } from './inside.ts';
 import { type Found, walkFolder } from './walk-folder.ts';
 
@@ -18,13 +19,14 @@ export const listTool = defineTool({
   effects: 'none',
   reads: ({ path = '.' }) => [path],
   execute: async ({ path = '.', depth = 1 }, { folder, signal }) => {
-    const { real, name } = await findInside(folder, path);
-    const stats = await stat(real).catch((error) => {
+    const inside = await findInside(folder, path);
+    const { root, name } = inside;
+    const stats = await withPlace(inside, (at) => stat(at)).catch((error) => {
       throw asFailure(error, name);
     });
     if (!stats.isDirectory()) throw new ToolFailure(`${name} is a file: use read`);
     const lines: string[] = [];
-    for await (const entry of walkFolder(await realpath(folder), real, depth)) {
+    for await (const entry of walkFolder(root, name, depth)) {
       signal.throwIfAborted();
       if (lines.length === maxEntries) {
         lines.push(`[more than ${maxEntries} entries: list one of these folders, or use a smaller depth]`);

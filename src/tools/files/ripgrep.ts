@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { delimiter, isAbsolute, join, relative } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { searchedBytes } from './open-file.ts';
 import {
   globTest,
   maxMatchChars,
@@ -36,7 +37,7 @@ const asOurs = [
 ];
 const neverOfInterest = ['--glob=!node_modules', '--glob=!__pycache__'];
 
-const argumentsOf = ({ root, from, pattern, isText, ignoreCase }: SearchRequest): readonly string[] => [
+const argumentsOf = ({ from, pattern, isText, ignoreCase }: SearchRequest): readonly string[] => [
   ...asOurs,
   ...neverOfInterest,
   '--sort=path',
@@ -45,7 +46,7 @@ const argumentsOf = ({ root, from, pattern, isText, ignoreCase }: SearchRequest)
   ...(ignoreCase ? ['--ignore-case'] : []),
   `--regexp=${pattern}`,
   '--',
-  `./${relative(root, from)}`,
+  `./${from}`,
 ];
 
 /** A line of ripgrep's JSON output, see grep_printer::JSON. Text that is not UTF-8 is given as bytes instead. */
@@ -53,7 +54,7 @@ interface RipgrepMessage {
   readonly type: string;
   readonly data: {
     readonly path: { readonly text?: string };
-    readonly lines: { readonly text?: string };
+    readonly lines: { readonly text?: string; readonly bytes?: string };
     readonly line_number: number;
   };
 }
@@ -61,11 +62,48 @@ interface RipgrepMessage {
 const matchOf = (line: string): SearchMatch | undefined => {
   const { type, data } = JSON.parse(line) as RipgrepMessage;
   if (type !== 'match' || data.path.text === undefined) return undefined;
-  const text = (data.lines.text ?? '[not UTF-8]')
-    .replace(/\r?\n$/, '')
-    .slice(0, maxMatchChars)
-    .toWellFormed();
-  return { name: data.path.text.replace(/^(?:\.\/)+/, ''), line: data.line_number, text };
+  const { text, bytes = '' } = data.lines;
+  const shown = shownText(text === undefined ? Buffer.from(bytes, 'base64') : Buffer.from(text));
+  return { name: data.path.text.replace(/^(?:\.\/)+/, ''), line: data.line_number, text: shown };
+};
+
+const shownText = (line: Uint8Array): string => {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(line);
+    return text
+      .replace(/\r?\n$/, '')
+      .slice(0, maxMatchChars)
+      .toWellFormed();
+  } catch {
+    return '[not UTF-8]';
+  }
+};
+
+/** The lines with these numbers, from 1. */
+const linesAt = (content: Buffer, numbers: ReadonlySet<number>): ReadonlyMap<number, string> => {
+  const found = new Map<number, string>();
+  for (let start = 0, number = 1; start < content.length && found.size < numbers.size; number++) {
+    const feed = content.indexOf(10, start);
+    const end = feed === -1 ? content.length : feed + 1;
+    if (numbers.has(number)) found.set(number, shownText(content.subarray(start, end)));
+    start = end;
+  }
+  return found;
+};
+
+/**
+ * The matches that are in the session's folder. Ripgrep opens files by their paths, so a command that puts links there
+ * meanwhile can lead it to any file. Each matching line is read again, and dropped if it is not the same.
+ */
+const confirmed = async (root: string, matches: readonly SearchMatch[]): Promise<readonly SearchMatch[]> => {
+  const byFile = Map.groupBy(matches, ({ name }) => name);
+  const kept: SearchMatch[] = [];
+  for (const [name, found] of byFile) {
+    const content = await searchedBytes(root, name).catch(() => undefined);
+    const lines = content && linesAt(content, new Set(found.map(({ line }) => line)));
+    kept.push(...found.filter(({ line, text }) => lines?.get(line) === text));
+  }
+  return kept;
 };
 
 /** Returns undefined if ripgrep rejects the pattern, because it does not support lookaround. */
@@ -95,5 +133,6 @@ export const searchByRipgrep = async (
   }
   const code = await ended;
   signal.throwIfAborted();
-  return code === 2 && matches.length === 0 ? undefined : { matches, isTimedOut: timeout.aborted };
+  if (code === 2 && matches.length === 0) return undefined;
+  return { matches: await confirmed(request.root, matches), isTimedOut: timeout.aborted };
 };

@@ -2,9 +2,9 @@ import { basename } from 'node:path';
 import { compileGlob } from '../../core/files/glob.ts';
 
 export interface SearchRequest {
-  /** The session's folder. */
+  /** The session's folder, with every symbolic link resolved. */
   readonly root: string;
-  /** The folder or file to search, inside `root`. */
+  /** The folder or file to search, relative to `root`. */
   readonly from: string;
   readonly pattern: string;
   readonly isText: boolean;

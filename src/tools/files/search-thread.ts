@@ -1,35 +1,29 @@
 /**
  * Searches in its own thread, which can be terminated while a regular expression hangs. Posts each match, then null.
  */
-import { readFile, stat } from 'node:fs/promises';
-import { relative, sep } from 'node:path';
+import { lstat } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  globTest,
-  maxMatchChars,
-  maxSearchedBytes,
-  regexOf,
-  type SearchMatch,
-  type SearchRequest,
-} from './search-request.ts';
+import { withPlace } from './held-place.ts';
+import { searchedBytes } from './open-file.ts';
+import { globTest, maxMatchChars, regexOf, type SearchMatch, type SearchRequest } from './search-request.ts';
 import { isBinary, sniffedBytes } from './text-kind.ts';
 import { walkFolder } from './walk-folder.ts';
 
 const request = workerData as SearchRequest;
 
-async function* filesToSearch(): AsyncGenerator<{ readonly real: string; readonly name: string }> {
+async function* filesToSearch(): AsyncGenerator<{ readonly name: string }> {
   const { root, from } = request;
-  if ((await stat(from)).isFile()) {
-    yield { real: from, name: relative(root, from).split(sep).join('/') };
+  if ((await withPlace({ root, name: from }, (path) => lstat(path))).isFile()) {
+    yield { name: from };
     return;
   }
   for await (const found of walkFolder(root, from)) if (found.kind === 'file') yield found;
 }
 
-const textOf = async (real: string): Promise<string | undefined> => {
+const textOf = async (name: string): Promise<string | undefined> => {
   try {
-    if ((await stat(real)).size > maxSearchedBytes) return undefined;
-    const bytes = await readFile(real);
+    const bytes = await searchedBytes(request.root, name);
+    if (!bytes) return undefined;
     return isBinary(bytes.subarray(0, sniffedBytes)) ? undefined : bytes.toString('utf8');
   } catch {
     return undefined;
@@ -45,9 +39,9 @@ const matchesIn = (name: string, text: string, regex: RegExp): readonly SearchMa
 const isWanted = globTest(request.glob);
 const regex = regexOf(request);
 let left = request.maxMatches;
-for await (const { real, name } of filesToSearch()) {
+for await (const { name } of filesToSearch()) {
   if (!isWanted(name)) continue;
-  const text = await textOf(real);
+  const text = await textOf(name);
   const found = text === undefined ? [] : matchesIn(name, text, regex).slice(0, left);
   for (const match of found) parentPort!.postMessage(match);
   left -= found.length;

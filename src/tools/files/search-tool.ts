@@ -1,9 +1,10 @@
-import { realpath, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { ToolFailure } from '../../core/ports/tool.ts';
 import { Text } from '../../schema/json.ts';
 import { defineTool } from '../define-tool.ts';
 import { asFailure } from './file-failure.ts';
+import { withPlace } from './held-place.ts';
 import { findInside } from './inside.ts';
 import { findRipgrep, searchByRipgrep } from './ripgrep.ts';
 import { searchFiles } from './search-files.ts';
@@ -42,13 +43,14 @@ export const searchTool = defineTool({
   effects: 'none',
   reads: ({ path = '.' }) => [path],
   execute: async ({ pattern, text, path = '.', glob, ignoreCase, limit = defaultMatches }, { folder, signal }) => {
-    const { real, name } = await findInside(folder, path);
-    await stat(real).catch((error) => {
+    const inside = await findInside(folder, path);
+    const { root, name } = inside;
+    await withPlace(inside, (at) => stat(at)).catch((error) => {
       throw asFailure(error, name);
     });
     const request: SearchRequest = {
-      root: await realpath(folder),
-      from: real,
+      root,
+      from: name,
       pattern,
       isText: text ?? false,
       ignoreCase: ignoreCase ?? false,

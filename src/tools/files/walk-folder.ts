@@ -1,24 +1,24 @@
 import type { Dirent } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join, relative, sep } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import type { HeldFolder } from '../../core/files/disk/held-folder.ts';
 import { type IgnoreRules, maxRulesBytes, parseIgnoreRules } from '../../core/files/ignore-rules.ts';
+import { withPlace } from './held-place.ts';
+import { withFileAt } from './open-file.ts';
 
 export interface Found {
-  readonly real: string;
   /** The path relative to the session's folder, with slashes. */
   readonly name: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
 }
 
 interface ScopedRules {
+  /** The folder of the rules, relative to the session's folder. Empty for that folder itself. */
   readonly folder: string;
   readonly rules: IgnoreRules;
 }
 
 /** Skipped even without a .gitignore. */
 const alwaysIgnored = new Set(['node_modules', '__pycache__']);
-
-const withSlashes = (path: string): string => path.split(sep).join('/');
 
 const kindOf = (entry: Dirent): Found['kind'] => {
   if (entry.isSymbolicLink()) return 'link';
@@ -29,41 +29,67 @@ const kindOf = (entry: Dirent): Found['kind'] => {
 /** The rules of a deeper folder take precedence. */
 const isIgnored = (scopes: readonly ScopedRules[], path: string, isFolder: boolean): boolean => {
   for (const { folder, rules } of scopes.toReversed()) {
-    const verdict = rules(withSlashes(relative(folder, path)), isFolder);
+    const verdict = rules(folder === '' ? path : path.slice(folder.length + 1), isFolder);
     if (verdict) return verdict === 'ignored';
   }
   return false;
 };
 
-const rulesAt = async (folder: string, above: readonly ScopedRules[]): Promise<readonly ScopedRules[]> => {
-  const text = await readFile(join(folder, '.gitignore'), 'utf8').catch(() => '');
-  return text === '' || text.length > maxRulesBytes ? above : [...above, { folder, rules: parseIgnoreRules(text) }];
+const readRules = (path: string): Promise<string> =>
+  withFileAt(path, async (file, size) => (size > maxRulesBytes ? '' : file.readFile('utf8')));
+
+const rulesAt = async (
+  folder: string,
+  held: HeldFolder,
+  above: readonly ScopedRules[],
+): Promise<readonly ScopedRules[]> => {
+  const text = await readRules(held.at('.gitignore')).catch(() => '');
+  return text === '' ? above : [...above, { folder, rules: parseIgnoreRules(text) }];
 };
 
-const rulesFrom = async (root: string, folder: string): Promise<readonly ScopedRules[]> => {
-  const above = folder === root ? [] : await rulesFrom(root, dirname(folder));
-  return rulesAt(folder, above);
+const within = (folder: string, name: string): string => (folder === '' ? name : `${folder}/${name}`);
+
+/** A folder with its rules and entries. Has no entries if the folder is gone, or if a command put a link there. */
+const readFolder = async (root: string, folder: string, above: readonly ScopedRules[]) => {
+  try {
+    return await withPlace({ root, name: within(folder, '.') }, async (path, held) => ({
+      scopes: await rulesAt(folder, held, above),
+      entries: await readdir(path, { withFileTypes: true }),
+    }));
+  } catch {
+    return { scopes: above, entries: [] };
+  }
 };
 
-/** Walks in name order, each folder before its content. Skips hidden and ignored entries, and does not follow links. */
+const rulesAbove = async (root: string, folder: string): Promise<readonly ScopedRules[]> => {
+  if (folder === '') return [];
+  const above = folder.includes('/') ? folder.slice(0, folder.lastIndexOf('/')) : '';
+  return (await readFolder(root, above, await rulesAbove(root, above))).scopes;
+};
+
+/**
+ * Walks in name order, each folder before its content. Skips hidden and ignored entries, and does not follow links.
+ * `from` is the name of a folder in `root`.
+ */
 export async function* walkFolder(root: string, from: string, depth = Number.POSITIVE_INFINITY): AsyncGenerator<Found> {
-  yield* walk(root, from, depth, await rulesFrom(root, from));
+  const folder = from === '.' ? '' : from;
+  yield* walk(root, folder, depth, await rulesAbove(root, folder));
 }
 
 async function* walk(
   root: string,
   folder: string,
   depth: number,
-  scopes: readonly ScopedRules[],
+  above: readonly ScopedRules[],
 ): AsyncGenerator<Found> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const { scopes, entries } = await readFolder(root, folder, above);
   entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   for (const entry of entries) {
     if (entry.name.startsWith('.') || alwaysIgnored.has(entry.name)) continue;
-    const real = join(folder, entry.name);
+    const name = within(folder, entry.name);
     const kind = kindOf(entry);
-    if (isIgnored(scopes, real, kind === 'folder')) continue;
-    yield { real, name: withSlashes(relative(root, real)), kind };
-    if (kind === 'folder' && depth > 1) yield* walk(root, real, depth - 1, await rulesAt(real, scopes));
+    if (isIgnored(scopes, name, kind === 'folder')) continue;
+    yield { name, kind };
+    if (kind === 'folder' && depth > 1) yield* walk(root, name, depth - 1, scopes);
   }
 }

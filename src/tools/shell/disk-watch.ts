@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync, opendirSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { type BigIntStats, lstatSync, opendirSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface DiskLimits {
@@ -73,9 +73,32 @@ const removedButOpen = (pids: readonly number[], written: Written): void => {
   }
 };
 
+/** The bytes that the kernel says one process wrote, with the children that it has waited for. */
+const writtenByProcess = (pid: number): number => {
+  try {
+    return Number(/^write_bytes: (\d+)/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1] ?? 0);
+  } catch {
+    // The process has ended, or the kernel does not count.
+    return 0;
+  }
+};
+
+/** Keeps the highest sum, because the count of a process may end with it. */
+const writeCount = (): ((pids: readonly number[]) => number) => {
+  let highest = 0;
+  return (pids) => {
+    highest = Math.max(
+      highest,
+      pids.reduce((sum, pid) => sum + writtenByProcess(pid), 0),
+    );
+    return highest;
+  };
+};
+
 /**
  * Watches how much a command writes to its folders. A look costs one statfs per folder. Only when the disk has lost
- * enough room, the folders are walked to find out whether the command took it.
+ * enough room, the folders are walked to find out whether the command took it. A file may have neither a name nor a
+ * descriptor, such as that of a running program, so a command that wrote as much as is missing is blamed too.
  */
 export const diskWatch = (
   folders: readonly string[],
@@ -85,6 +108,7 @@ export const diskWatch = (
   // The clock of file times is coarser than this one.
   const startedNs = BigInt(Date.now() - 20) * 1_000_000n;
   const atStart = folders.map(roomOf);
+  const writtenBy = writeCount();
   const isSuspect = (): boolean =>
     folders.some((folder, at) => {
       const [before, now] = [atStart[at], roomOf(folder)];
@@ -104,6 +128,6 @@ export const diskWatch = (
     const isEnough = () => written.bytes > maxBytes || written.files > diskFiles;
     removedButOpen(pidsOf(), written);
     for (const folder of folders) writtenBelow(folder, startedNs, written, isEnough);
-    return isEnough();
+    return isEnough() || writtenBy(pidsOf()) > maxBytes;
   };
 };

@@ -4,6 +4,8 @@ import { nameProblem } from '../path.ts';
 
 /** A path that is inside a worktree. */
 export interface Inside {
+  /** The worktree's folder, with every symbolic link resolved. */
+  readonly root: string;
   /** The absolute path with every symbolic link resolved. */
   readonly real: string;
   /** The path relative to the worktree, with slashes. `.` is the worktree itself. */
@@ -41,7 +43,7 @@ const realOf = async (path: string): Promise<string | undefined> => {
 
 /**
  * Resolves a path within a folder, in any notation. Rejects a path that leaves the folder by `..`, as an absolute path
- * or through a link.
+ * or through a link. A command may put a link there afterwards, so open the result only through `holdFolder`.
  */
 export const findInside = async (folder: string, path: string): Promise<Inside | { readonly problem: string }> => {
   const outside = { problem: "is outside the session's folder: use a path inside it" };
@@ -55,5 +57,5 @@ export const findInside = async (folder: string, path: string): Promise<Inside |
   if (!isWithin(root, real)) return outside;
   const segments = [relative(root, wanted), relative(root, real)].flatMap((way) => (way === '' ? [] : way.split(sep)));
   const problem = segments.map((segment) => nameProblem(segment)).find((each) => each !== undefined);
-  return problem ? { problem } : { real, name: relative(root, real).split(sep).join('/') || '.' };
+  return problem ? { problem } : { root, real, name: relative(root, real).split(sep).join('/') || '.' };
 };

@@ -1,4 +1,14 @@
-import { closeSync, constants, existsSync, fchmodSync, fstatSync, fsync, openSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  fsync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+} from 'node:fs';
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { changedMeanwhile } from './worktree-error.ts';
@@ -18,12 +28,25 @@ const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
 const descriptors = '/proc/self/fd';
 const hasDescriptors = existsSync(descriptors);
 
-const descend = (root: string, segments: readonly string[]): number => {
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+const openFolder = (path: string, makes: boolean): number => {
+  const flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  try {
+    return openSync(path, flags);
+  } catch (error) {
+    if (!makes || !isMissing(error)) throw error;
+    mkdirSync(path);
+    return openSync(path, flags);
+  }
+};
+
+const descend = (root: string, segments: readonly string[], makes: boolean): number => {
   let held = openSync(root, O_RDONLY | O_DIRECTORY);
   for (const segment of segments) {
     const above = held;
     try {
-      held = openSync(`${descriptors}/${above}/${segment}`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      held = openFolder(`${descriptors}/${above}/${segment}`, makes);
     } finally {
       closeSync(above);
     }
@@ -35,8 +58,9 @@ const descend = (root: string, segments: readonly string[]): number => {
  * Opens a folder on systems without /proc, where no path leads through a descriptor. Checks that the path contains no
  * link.
  */
-const openChecked = (root: string, segments: readonly string[]): number => {
+const openChecked = (root: string, segments: readonly string[], makes: boolean): number => {
   const path = join(root, ...segments);
+  if (makes) mkdirSync(path, { recursive: true });
   if (realpathSync(path) !== path) {
     throw Object.assign(new Error(`a part of ${path} is a symbolic link`), { code: 'ELOOP' });
   }
@@ -45,10 +69,10 @@ const openChecked = (root: string, segments: readonly string[]): number => {
 
 /**
  * Opens and holds a folder. `root` must not contain a symbolic link. A link among the segments fails with ELOOP or
- * ENOTDIR.
+ * ENOTDIR. With `makes`, missing folders are created.
  */
-export const holdFolder = (root: string, segments: readonly string[]): HeldFolder => {
-  const descriptor = hasDescriptors ? descend(root, segments) : openChecked(root, segments);
+export const holdFolder = (root: string, segments: readonly string[], makes = false): HeldFolder => {
+  const descriptor = (hasDescriptors ? descend : openChecked)(root, segments, makes);
   const prefix = hasDescriptors ? `${descriptors}/${descriptor}` : join(root, ...segments);
   return {
     at: (name) => `${prefix}${sep}${name}`,
