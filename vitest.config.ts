@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
+import { testsOnPostgres } from './test/support/postgres/tests-on-postgres.ts';
 
 // A store's threads load TypeScript. The cache strips and compiles it once for all tests, not at every opening.
 process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/perdure');
@@ -9,14 +10,18 @@ process.env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/perdure');
 const second = 1000;
 const minute = 60 * second;
 
+const quick = {
+  include: ['src/**/*.test.ts', 'test/integration/**/*.test.ts', 'scripts/**/*.test.ts'],
+  exclude: ['**/*.slow.test.ts'],
+  testTimeout: 30 * second,
+  kills: 40,
+};
+
 /** Chosen by `vitest run --mode <suite>`; plain `vitest run` is the suite `test`. */
 const suites = {
-  test: {
-    include: ['src/**/*.test.ts', 'test/integration/**/*.test.ts', 'scripts/**/*.test.ts'],
-    exclude: ['**/*.slow.test.ts'],
-    testTimeout: 30 * second,
-    kills: 40,
-  },
+  test: quick,
+  /** The tests of `test` that need PostgreSQL, on the release that Debian's packages installed. */
+  'debian-postgres': { ...quick, include: testsOnPostgres(quick.include, quick.exclude) },
   slow: {
     include: ['test/slow/**/*.test.ts', 'test/crash/**/*.test.ts', '{src,test}/**/*.slow.test.ts'],
     exclude: [],
@@ -29,6 +34,8 @@ const suites = {
 export default defineConfig(({ mode }) => {
   const suite = suites[mode as keyof typeof suites];
   if (!suite) throw new Error(`unknown suite "${mode}"; there are: ${Object.keys(suites).join(', ')}`);
+  // Set for the global setup too, which runs in this process.
+  if (mode === 'debian-postgres') process.env.PERDURE_TEST_POSTGRES = 'debian';
   return {
     test: {
       include: suite.include,

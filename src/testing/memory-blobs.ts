@@ -16,13 +16,17 @@ export const putBlob = (workspace: MemoryWorkspace, bytes: Uint8Array): void => 
 };
 
 /** Puts blobs that count for quotas. Returns why a quota refuses them. */
-export const putCountedBlobs = (workspace: MemoryWorkspace, blobs: readonly NewBlob[]): QuotaRefusal | undefined => {
+export const putCountedBlobs = (
+  workspace: MemoryWorkspace,
+  blobs: readonly NewBlob[],
+  member: string,
+): QuotaRefusal | undefined => {
   const added = new Map(blobs.filter(({ hash }) => !workspace.countedBlobs.has(hash)).map((blob) => [blob.hash, blob]));
   const bytes = added.values().reduce((sum, blob) => sum + blob.bytes.length, 0);
-  const refusal = enterLedger(workspace, meterBlobs(bytes));
+  const refusal = enterLedger(workspace, meterBlobs([{ member, bytes }]));
   if (refusal) return refusal;
   for (const { bytes } of blobs) putBlob(workspace, bytes);
-  for (const hash of added.keys()) workspace.countedBlobs.add(hash);
+  for (const hash of added.keys()) workspace.countedBlobs.set(hash, member);
   return undefined;
 };
 
@@ -38,7 +42,9 @@ const usedAt = ({ blobTimes }: MemoryWorkspace, hash: BlobHash): number => blobT
 export const removeBlob = (workspace: MemoryWorkspace, hash: BlobHash, usedBefore: number): boolean => {
   if (usedAt(workspace, hash) >= usedBefore || !isLoose(workspace, hash)) return false;
   const { blobs, countedBlobs } = workspace;
-  if (countedBlobs.delete(hash)) enterLedger(workspace, meterBlobs(-(blobs.get(hash)?.length ?? 0)));
+  const member = countedBlobs.get(hash);
+  if (member !== undefined) enterLedger(workspace, meterBlobs([{ member, bytes: -(blobs.get(hash)?.length ?? 0) }]));
+  countedBlobs.delete(hash);
   return blobs.delete(hash);
 };
 

@@ -59,8 +59,8 @@ export interface MemoryWorkspace {
   readonly blobs: Map<string, Uint8Array>;
   /** When each blob was last put or requested. */
   readonly blobTimes: Map<string, number>;
-  /** The blobs that count for quotas. */
-  readonly countedBlobs: Set<string>;
+  /** The blobs that count for quotas, and the member for whom each does. */
+  readonly countedBlobs: Map<string, string>;
   readonly parts: Map<string, Uint8Array>;
   /** By kind and id. */
   readonly records: Map<string, StoredRecord>;
@@ -95,7 +95,7 @@ const newWorkspace = (): MemoryWorkspace => ({
   work: new Map(),
   blobs: new Map(),
   blobTimes: new Map(),
-  countedBlobs: new Set(),
+  countedBlobs: new Map(),
   parts: new Map(),
   records: new Map(),
   ledger: new Map(),
@@ -138,7 +138,7 @@ export const copyWorkspace = ({
   work: new Map(work),
   blobs: new Map(blobs),
   blobTimes: new Map(blobTimes),
-  countedBlobs: new Set(countedBlobs),
+  countedBlobs: new Map(countedBlobs),
   parts: new Map(parts),
   records: new Map(records),
   ledger: new Map(ledger),

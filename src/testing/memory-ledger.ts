@@ -19,7 +19,7 @@ export const recountIn = (workspace: MemoryWorkspace): void => {
   ledger.clear();
   if (quotasIn(workspace).size === 0) return;
   const count = new LedgerCount();
-  for (const hash of countedBlobs) count.addBlobs(blobs.get(hash)?.length ?? 0);
+  for (const [hash, member] of countedBlobs) count.addBlobs({ member, bytes: blobs.get(hash)?.length ?? 0 });
   for (const { head, charges, events } of sessions.values()) {
     count.addSession(head);
     for (const { child, seq, member = '', at, inputTokens, outputTokens, usd = 0 } of charges) {
@@ -32,8 +32,8 @@ export const recountIn = (workspace: MemoryWorkspace): void => {
   for (const row of count.rows()) ledger.set(ledgerKeyName(row), row);
 };
 
-export const importRefusalIn = (workspace: MemoryWorkspace) =>
-  checkImport(quotasIn(workspace), (key) => workspace.ledger.get(ledgerKeyName(key)));
+export const importRefusalIn = (workspace: MemoryWorkspace, owner: string | undefined) =>
+  checkImport(quotasIn(workspace), owner, (key) => workspace.ledger.get(ledgerKeyName(key)));
 
 const text = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1);
 

@@ -253,10 +253,10 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const heads = [...sessions.values()].map(({ head }) => head).filter((head) => head.root === root);
         return inFamilyOrder(heads.map(({ session, parent, summary }) => ({ session, parent, summary })));
       }),
-    putBlobs: (name, blobs) =>
+    putBlobs: (name, blobs, member = '') =>
       within(name, (workspace) => {
         encodeBlobsSync(blobs);
-        const refusal = putCountedBlobs(workspace, blobs);
+        const refusal = putCountedBlobs(workspace, blobs, member);
         if (refusal) throw quotaError(name, refusal);
       }),
     readBlob: (name, hash) =>
@@ -288,7 +288,7 @@ export const openMemoryStore = (database: MemoryDatabase = newMemoryDatabase()):
         const staged = copyWorkspace(workspace);
         const sessions = importInto(name, staged, pieces, owner);
         recountIn(staged);
-        const refusal = importRefusalIn(staged);
+        const refusal = importRefusalIn(staged, owner);
         if (refusal) throw quotaError(name, refusal);
         database.workspaces.set(name, staged);
         for (const { session } of sessions) wake({ workspace: name, session });

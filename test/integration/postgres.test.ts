@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { afterEach, expect, test } from 'vitest';
 import { newPgClient } from '../support/postgres/pg-client.ts';
 import { createDatabase } from '../support/postgres/postgres.ts';
+import { testedRelease } from '../support/postgres/postgres-release.ts';
 import { startPostgres } from '../support/postgres/start-postgres.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -16,7 +17,7 @@ async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-test('a test database belongs to an ordinary role, on a PostgreSQL 18 that syncs to disk', async () => {
+test('[ST22] a test database belongs to an ordinary role, on the PostgreSQL of this run, which syncs to disk', async () => {
   const database = await createDatabase();
   cleanups.push(database.drop);
   const client = await connect(database.url);
@@ -26,7 +27,15 @@ test('a test database belongs to an ordinary role, on a PostgreSQL 18 that syncs
       datdba = r.oid owned
     from pg_roles r, pg_database d where rolname = current_user and datname = current_database()`);
   expect(rows).toEqual([
-    { rolsuper: false, rolbypassrls: false, fsync: 'on', commit: 'on', version: 18, encoding: 'UTF8', owned: true },
+    {
+      rolsuper: false,
+      rolbypassrls: false,
+      fsync: 'on',
+      commit: 'on',
+      version: testedRelease(),
+      encoding: 'UTF8',
+      owned: true,
+    },
   ]);
   const admin = await connect(database.adminUrl);
   const current = await admin.query('select current_database() = $1 same', [new URL(database.url).pathname.slice(1)]);

@@ -110,6 +110,11 @@ export interface FilesAccess {
   readonly worktrees: Worktrees;
 }
 
+/** Stores files that count for another member than the caller. */
+export interface ChargeAccess {
+  blobsFor(member: string | undefined): Blobs;
+}
+
 /** Reads and changes files in the store, and folders on this machine. */
 export interface WorktreeAccess extends FilesAccess, WarningAccess {
   /** The data folder of the runtime on this machine, which contains the worktrees. */

@@ -45,8 +45,11 @@ export interface LooseBlob {
  * quotas, its ledger counts the size of each blob that was put, in the same transaction.
  */
 export interface BlobStore {
-  /** Fails with `QUOTA_EXCEEDED` and stores nothing if the blobs that are new exceed the workspace's quota of bytes. */
-  putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void>;
+  /**
+   * Blobs that are new count for `member`, if there is one, as well as for the workspace. Fails with `QUOTA_EXCEEDED`
+   * and stores nothing if they exceed a quota of bytes.
+   */
+  putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[], member?: string): Promise<void>;
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined>;
   hasBlobs(workspace: WorkspaceId, hashes: readonly BlobHash[]): Promise<ReadonlySet<BlobHash>>;
   /** Returns a page of loose blobs, sorted by hash. */

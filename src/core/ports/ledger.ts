@@ -92,7 +92,7 @@ export interface BusyRun {
  * what it changes without reading the log.
  */
 export interface Account {
-  /** The member who opened the session. */
+  /** The member who opened or imported the session. */
   readonly openedBy?: string | undefined;
   /** The size of the session's own payloads. */
   readonly bytes: number;

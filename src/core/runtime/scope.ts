@@ -2,6 +2,7 @@ import type { Audited } from '../access/guard.ts';
 import type {
   AgentAccess,
   CallerAccess,
+  ChargeAccess,
   FollowAccess,
   HandleAccess,
   ModelAccess,
@@ -25,6 +26,7 @@ export interface Scope
     RecallAccess,
     RecordAccess,
     CallerAccess,
+    ChargeAccess,
     WorkerAccess,
     HandleAccess,
     SightAccess {

@@ -152,7 +152,8 @@ export const scopesOn = (options: ScopeOptions): Scopes => {
     const audited = auditTrail({ ...shared, workspace, caller, secrets: workspaceSecrets });
     return {
       ...shared,
-      blobs: blobsOf(store, workspace),
+      blobs: blobsOf(store, workspace, member),
+      blobsFor: (payer) => blobsOf(store, workspace, payer),
       secrets: workspaceSecrets,
       onWarning: (problem) => onWarning(workspaceSecrets.tellable(problem)),
       workspace,

@@ -3,6 +3,7 @@ import type { EventType, PayloadOf } from '../../schema/event.ts';
 import type { Actor } from '../../schema/ids.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
 import type { Account, Reservation } from '../ports/ledger.ts';
+import type { SummaryOwnership } from '../ports/ownership.ts';
 import type { StoredEvent } from '../ports/store.ts';
 import { decodePayload } from './events/event-codec.ts';
 
@@ -114,6 +115,10 @@ export const accountAfter = (
     ...(reserved && { reserved }),
   };
 };
+
+/** The account of a session that no member opened here. It counts for the owner, who imported it. */
+export const countedFor = (account: Account | undefined, { owner }: SummaryOwnership): Account | undefined =>
+  account && owner && account.openedBy === undefined ? { ...account, openedBy: owner } : account;
 
 /** The account without the run and the request in flight. No worker here continues them after an import. */
 export const atRest = ({ busy: _, reserved: __, ...account }: Account): Account => account;

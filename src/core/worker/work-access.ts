@@ -1,6 +1,7 @@
 import type {
   AgentAccess,
   CallerAccess,
+  ChargeAccess,
   FollowAccess,
   ModelAccess,
   OutboundAccess,
@@ -21,4 +22,5 @@ export type WorkAccess = WriteAccess &
   RecallAccess &
   RecordAccess &
   CallerAccess &
+  ChargeAccess &
   Pick<SightAccess, 'whole'>;

@@ -11,6 +11,7 @@ import { settleStops } from '../engine/settle-stops.ts';
 import { placeHere } from '../files/disk/place.ts';
 import type { Head, SessionKey } from '../ports/store.ts';
 import { endChildren } from '../runs/cancel.ts';
+import { memberOf } from '../session/account.ts';
 import { agentName } from '../session/agent.ts';
 import { asJson } from '../session/events/as-json.ts';
 import type { SessionFold } from '../session/fold.ts';
@@ -150,8 +151,9 @@ type Went = 'on' | 'fenced' | 'lacks-agent';
 
 /** Sets up a claimed run and drives it. */
 const drive = async (hold: Hold, claimed: Claimed, signal: AbortSignal): Promise<void> => {
-  const { scope, key, isEnding, waitFor } = hold;
-  const { writer, run, agent } = claimed;
+  const { key, isEnding, waitFor } = hold;
+  const { writer, run, agent, requestedBy } = claimed;
+  const scope = { ...hold.scope, blobs: hold.scope.blobsFor(memberOf(requestedBy)) };
   const tools = toolsOfRun(agent, scope);
   const prepare = preparing({ scope, writer, run, signal }, agent);
   const fold = await writer.fold();

@@ -99,9 +99,15 @@ export const checkQuotas = (
   return undefined;
 };
 
-/** Decides whether the quotas allow what an import has added. */
-export const checkImport = (quotas: Quotas, rowOf: Parameters<typeof checkQuotas>[2]): QuotaRefusal | undefined => {
-  const checks = (['sessions', 'bytes'] as const).map((meter) => ({ member: '', meter, period: '' }));
+/** Decides whether the quotas allow what an import by `owner` has added. */
+export const checkImport = (
+  quotas: Quotas,
+  owner: string | undefined,
+  rowOf: Parameters<typeof checkQuotas>[2],
+): QuotaRefusal | undefined => {
+  const checks = (owner ? ['', owner] : ['']).flatMap((member) =>
+    (['sessions', 'bytes'] as const).map((meter) => ({ member, meter, period: '' })),
+  );
   return checkQuotas(quotas, { changes: [], checks }, rowOf);
 };
 

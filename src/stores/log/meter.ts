@@ -150,11 +150,18 @@ export const meterAppend = (
   return { changes: rows, checks, uses };
 };
 
-/** What blobs mean for quotas. They count for the workspace alone, because members share them by content. */
-export const meterBlobs = (bytes: number): Metered | undefined => {
-  if (bytes === 0) return undefined;
-  const key: LedgerKey = { member: '', meter: 'bytes', period: '' };
-  return { changes: [{ ...key, used: bytes, reserved: 0 }], checks: bytes > 0 ? [key] : [] };
+/** Bytes of blobs that count, and the member for whom they do. Empty if they count for the workspace alone. */
+export interface CountedBytes {
+  readonly member: string;
+  readonly bytes: number;
+}
+
+/** What stored blobs mean for quotas or, with bytes below 0, removed ones. */
+export const meterBlobs = (counted: readonly CountedBytes[]): Metered | undefined => {
+  const changes = new LedgerChanges();
+  for (const { member, bytes } of counted) changes.add(member, 'bytes', '', bytes);
+  const rows = changes.rows();
+  return rows.length > 0 ? { changes: rows, checks: rows.filter(({ used }) => used > 0) } : undefined;
 };
 
 /** The changes of several appends together. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Account } from '../../core/ports/ledger.ts';
 import { importedBy, withOwnership } from '../../core/ports/ownership.ts';
 import type { Head, SessionCopy, StoredEvent, StoredKey } from '../../core/ports/store.ts';
-import { accountAfter, atRest } from '../../core/session/account.ts';
+import { accountAfter, atRest, countedFor } from '../../core/session/account.ts';
 import { genesisHash, linkProblem } from '../../core/session/events/chain.ts';
 import { copiedEventProblem } from '../../core/session/events/copied-event-problem.ts';
 import { summarize } from '../../core/session/summary.ts';
@@ -99,15 +99,14 @@ const stateAfter = (
   return { summary: summary!, account: account && atRest(account) };
 };
 
-/** Events of another store must not decide who sees a session of this one. */
-const ownedHere = <State extends Pick<Head, 'summary'>>(
-  state: State,
+/** Events of another store must not decide who sees a session of this one, nor for whom it counts. */
+const ownedHere = (
+  { summary, account }: Pick<Head, 'summary' | 'account'>,
   { head, parent }: ImportBase,
   owner: MemberId | undefined,
-): State => {
-  if (!owner) return state;
-  const ownership = head?.summary ?? parent?.head.summary ?? importedBy(owner);
-  return { ...state, summary: withOwnership(state.summary, ownership) };
+): Pick<Head, 'summary' | 'account'> => {
+  const ownership = owner ? (head?.summary ?? parent?.head.summary ?? importedBy(owner)) : summary;
+  return { summary: withOwnership(summary, ownership), account: countedFor(account, ownership) };
 };
 
 /**

@@ -1,7 +1,7 @@
 import type { Account } from '../../core/ports/ledger.ts';
 import { withOwnership } from '../../core/ports/ownership.ts';
 import type { Head, StoredEvent } from '../../core/ports/store.ts';
-import { accountAfter, atRest } from '../../core/session/account.ts';
+import { accountAfter, atRest, countedFor } from '../../core/session/account.ts';
 import { linkProblem } from '../../core/session/events/chain.ts';
 import { foldSummary, type SummaryFold, turnMark } from '../../core/session/summary-fold.ts';
 import type { SessionSummary } from '../../schema/summary.ts';
@@ -41,7 +41,8 @@ export class RebuiltSession {
   get state(): Pick<Head, 'summary' | 'account'> | undefined {
     const summary = this.#summary;
     if (!summary || summary === 'unreadable' || !isSummary(summary)) return undefined;
-    return { summary: this.#kept ? withOwnership(summary, this.#kept) : summary, account: this.#account };
+    if (!this.#kept) return { summary, account: this.#account };
+    return { summary: withOwnership(summary, this.#kept), account: countedFor(this.#account, this.#kept) };
   }
 
   /**

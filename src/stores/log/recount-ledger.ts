@@ -1,6 +1,6 @@
 import type { LedgerRow } from '../../core/ports/ledger.ts';
 import type { Head } from '../../core/ports/store.ts';
-import { LedgerChanges } from './meter.ts';
+import { type CountedBytes, LedgerChanges } from './meter.ts';
 
 /** The charges of a member on a day. Charges without a member have an empty one. */
 export interface DayUsage {
@@ -22,9 +22,9 @@ export class LedgerCount {
     this.#changes.addUsage(member, Date.parse(day), amounts);
   }
 
-  /** Adds the size of the blobs that count. */
-  addBlobs(bytes: number): void {
-    this.#changes.add(undefined, 'bytes', '', bytes);
+  /** Adds the size of blobs that count. */
+  addBlobs({ member, bytes }: CountedBytes): void {
+    this.#changes.add(member, 'bytes', '', bytes);
   }
 
   rows(): readonly LedgerRow[] {

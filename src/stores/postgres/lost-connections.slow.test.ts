@@ -108,7 +108,8 @@ describe('an append on a connection that breaks', () => {
     const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await expect.poll(() => askPostgres(database.adminUrl, waiting)).not.toEqual([]);
     proxy.afterwards = 'refuse';
-    proxy.mode = 'lose-request';
+    // A request of an idle connection must not take the loss: then the rejection itself would be lost.
+    proxy.mode = 'lose-retry';
     await other.query('commit');
     await other.end();
     const failed = await ours;

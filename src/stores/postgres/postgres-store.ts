@@ -130,8 +130,8 @@ export class PostgresStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#run(() => findFamily(this.#database, key));
   }
 
-  putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void> {
-    return this.#run(() => putBlobs(this.#database, this.#limited, workspace, blobs));
+  putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[], member?: string): Promise<void> {
+    return this.#run(() => putBlobs(this.#database, this.#limited, workspace, blobs, member));
   }
 
   readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {

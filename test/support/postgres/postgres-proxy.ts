@@ -3,12 +3,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * `pass` forwards everything. `lose-request` breaks the next connection that sends a request, before the server
- * receives it. `lose-answer` breaks the next connection whose transaction has ended, before the client learns of it.
+ * receives it. `lose-retry` does so to the next connection that sends a request after the server rejected one on it,
+ * whatever other connections send meanwhile. `lose-answer` breaks the next connection whose transaction has ended, before the client learns of it.
  * After either loss the mode becomes `afterwards`. `refuse` breaks all connections and accepts no new ones. `swallow`
  * keeps connections open but silently drops all traffic on them, from the first chunk on and for good; it does not
  * forward their end either.
  */
-export type ProxyMode = 'pass' | 'lose-request' | 'lose-answer' | 'refuse' | 'swallow';
+export type ProxyMode = 'pass' | 'lose-request' | 'lose-retry' | 'lose-answer' | 'refuse' | 'swallow';
 
 type Side = 'client' | 'server';
 
@@ -37,6 +38,9 @@ export interface PostgresProxy {
 
 /** The message ReadyForQuery, sent outside a transaction. */
 const readyAndIdle = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
+/** The severity of an ErrorResponse, which no setting translates. */
+const rejection = Buffer.from('VERROR\0', 'latin1');
 
 const headerBytes = 5;
 
@@ -73,6 +77,7 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
     proxy.connections++;
     const upstream = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
     let swallows = false;
+    let isRejected = false;
     const drop = () => {
       client.destroy();
       upstream.destroy();
@@ -115,13 +120,12 @@ export const startProxy = async (target: string): Promise<PostgresProxy> => {
         drop();
       });
     };
-    forward('client', client, upstream, () => proxy.mode === 'lose-request');
-    forward(
-      'server',
-      upstream,
-      client,
-      (chunk) => proxy.mode === 'lose-answer' && chunk.subarray(-6).equals(readyAndIdle),
-    );
+    const losesRequest = () => proxy.mode === 'lose-request' || (proxy.mode === 'lose-retry' && isRejected);
+    forward('client', client, upstream, losesRequest);
+    forward('server', upstream, client, (chunk) => {
+      isRejected ||= chunk.includes(rejection);
+      return proxy.mode === 'lose-answer' && chunk.subarray(-6).equals(readyAndIdle);
+    });
     if (proxy.mode === 'refuse') drop();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');

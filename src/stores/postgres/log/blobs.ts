@@ -31,8 +31,8 @@ export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString(
 /** Returns the blobs that are new, whose rows have no older version. */
 const insert = prepared(
   'insert_blobs',
-  `insert into perdure.blobs (workspace, hash, size, encoding, bytes, counted)
-   select $1, *, $6::boolean from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
+  `insert into perdure.blobs (workspace, hash, size, encoding, bytes, counted, member)
+   select $1, *, $6::boolean, $7 from unnest($2::bytea[], $3::bigint[], $4::smallint[], $5::bytea[])
    on conflict (workspace, hash) do update
    set put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes
    where blobs.bytes <> excluded.bytes or blobs.size <> excluded.size or blobs.put_at < excluded.put_at - interval '1 minute'
@@ -42,7 +42,8 @@ const insert = prepared(
 /** Counts blobs that a log or a fold snapshot already held. The insert before has locked them. */
 const count = prepared(
   'count_blobs',
-  `update perdure.blobs set counted = true where workspace = $1 and hash = any($2::bytea[]) and not counted returning size`,
+  `update perdure.blobs set counted = true, member = $3
+   where workspace = $1 and hash = any($2::bytea[]) and not counted returning size`,
 );
 
 const find = prepared(
@@ -101,11 +102,16 @@ const remove = prepared(
   `with removed as (
      delete from perdure.blobs b where b.workspace = $1 and b.hash = any($2::bytea[])
        and ${usedAt} < to_timestamp($3 / 1000.0) and ${isLoose}
-     returning b.hash, b.size, b.counted
+     returning b.hash, b.size, b.counted, b.member
+   ), sizes as (
+     select whose, sum(size)::bigint as size
+     from removed cross join lateral unnest(case member when '' then array[''] else array['', member] end) whose
+     where counted group by whose
    ), freed as (
-     select perdure.enter_ledger($1, false, array[''], array['bytes'], array[''], array[-sum(size)::bigint], array[0::bigint])
-       is null as entered
-     from removed where counted having count(*) > 0
+     select perdure.enter_ledger(
+       $1, false, array_agg(whose), array_agg('bytes'::text), array_agg(''::text), array_agg(-size), array_agg(0::bigint)
+     ) is null as entered
+     from sizes having count(*) > 0
    )
    select hash, entered from removed left join freed on true`,
 );
@@ -129,10 +135,11 @@ export const putBlobs = async (
   limited: Set<WorkspaceId>,
   workspace: WorkspaceId,
   blobs: readonly NewBlob[],
+  member = '',
 ): Promise<void> => {
   const encoded = await encodeBlobs(blobs);
   const hashes = byteaArray(encoded.map(({ hash }) => hash));
-  const statements = [insertBlobs(workspace, encoded, true), count(workspace, hashes)];
+  const statements = [insertBlobs(workspace, encoded, member), count(workspace, hashes, member)];
   if (!limited.has(workspace)) {
     try {
       await database.write(workspace, [...statements, refuseQuotas(workspace)]);
@@ -148,7 +155,7 @@ export const putBlobs = async (
       if (quotas.size > 0) limited.add(workspace);
       else limited.delete(workspace);
       const added = [...inserted!.filter(({ is_new }) => is_new), ...counted!];
-      const metered = meterBlobs(added.reduce((sum, { size }) => sum + size, 0));
+      const metered = meterBlobs(added.map(({ size }) => ({ member, bytes: size })));
       if (!metered || quotas.size === 0) return;
       const rows = await lockLedger(client, workspace, metered.changes);
       const refusal = checkQuotas(quotas, metered, (key) => rows.get(ledgerKeyName(key)));
@@ -195,15 +202,11 @@ export const removeBlobs = async (
 };
 
 /**
- * Keeps intact blobs and repairs damaged ones. Only new blobs that `isCounted` names count for quotas; the log counts
- * large payloads itself. Writes in hash order, so that two writers of the same blobs cannot
+ * Keeps intact blobs and repairs damaged ones. New blobs count for `member`, if it is given, and else not at all,
+ * because the log counts large payloads itself. Writes in hash order, so that two writers of the same blobs cannot
  * deadlock.
  */
-export const insertBlobs = (
-  workspace: WorkspaceId,
-  given: readonly EncodedBlob[],
-  isCounted = false,
-): pg.QueryConfig => {
+export const insertBlobs = (workspace: WorkspaceId, given: readonly EncodedBlob[], member?: string): pg.QueryConfig => {
   const once = new Map(given.map((blob) => [hexOf(blob.hash), blob]));
   const blobs = [...once.values()].sort((a, b) => Buffer.compare(a.hash, b.hash));
   return insert(
@@ -212,7 +215,8 @@ export const insertBlobs = (
     blobs.map(({ size }) => size),
     blobs.map(({ encoding }) => encoding),
     byteaArray(blobs.map(({ stored }) => stored)),
-    isCounted,
+    member !== undefined,
+    member ?? '',
   );
 };
 

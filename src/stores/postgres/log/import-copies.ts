@@ -97,7 +97,7 @@ export const importCopies = async (
       const change = changeOf({ workspace, session, seq: events.at(-1)?.seq ?? 0 }, events);
       changes.set(session, joined(changes.get(session), change));
     }
-    await recountImport(client, workspace);
+    await recountImport(client, workspace, owner);
     const sessions = [...added].map(([session, count]) => ({ session, added: count }));
     return { imported: { sessions }, changes: [...changes.values()] };
   });

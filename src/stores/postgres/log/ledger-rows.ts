@@ -1,9 +1,9 @@
 import type pg from 'pg';
 import type { LedgerKey, LedgerRow } from '../../../core/ports/ledger.ts';
 import { quotaError } from '../../../core/session/quota-refusal.ts';
-import type { SessionId, WorkspaceId } from '../../../schema/ids.ts';
+import type { MemberId, SessionId, WorkspaceId } from '../../../schema/ids.ts';
 import { checkImport, type Quotas, quotaOf } from '../../log/check-quotas.ts';
-import { ledgerKeyName } from '../../log/meter.ts';
+import { type CountedBytes, ledgerKeyName } from '../../log/meter.ts';
 import { type DayUsage, LedgerCount } from '../../log/recount-ledger.ts';
 import { parseState } from '../../log/stored-summary.ts';
 import { exchange, prepared, type Source, type Statement } from '../server/database.ts';
@@ -88,7 +88,7 @@ const usageByDay = prepared(
 
 const countedBytes = prepared(
   'counted_bytes',
-  'select coalesce(sum(size), 0)::bigint as bytes from perdure.blobs where workspace = $1 and counted',
+  'select member, sum(size)::bigint as bytes from perdure.blobs where workspace = $1 and counted group by member',
 );
 
 export const findQuotas = (workspace: WorkspaceId): pg.QueryConfig => readQuotas(workspace);
@@ -162,16 +162,20 @@ export const recountLedger = async (
   }
   const { rows: days } = await client.query<DayUsage>(usageByDay(workspace));
   for (const row of days) count.addUsage(row);
-  const { rows: blobs } = await client.query<{ bytes: number }>(countedBytes(workspace));
-  count.addBlobs(blobs[0]!.bytes);
+  const { rows: blobs } = await client.query<CountedBytes>(countedBytes(workspace));
+  for (const row of blobs) count.addBlobs(row);
   await client.query(enterLedger(workspace, count.rows(), false));
   return { quotas, rows: count.rows() };
 };
 
-/** Counts all rows anew after an import. Throws if the workspace has more than its quota. */
-export const recountImport = async (client: pg.Client, workspace: WorkspaceId): Promise<void> => {
+/** Counts all rows anew after an import. Throws if the workspace or the owner has more than its quota. */
+export const recountImport = async (
+  client: pg.Client,
+  workspace: WorkspaceId,
+  owner: MemberId | undefined,
+): Promise<void> => {
   const { quotas, rows } = await recountLedger(client, workspace);
   const byName = new Map(rows.map((row) => [ledgerKeyName(row), row]));
-  const refusal = checkImport(quotas, (key) => byName.get(ledgerKeyName(key)));
+  const refusal = checkImport(quotas, owner, (key) => byName.get(ledgerKeyName(key)));
   if (refusal) throw quotaError(workspace, refusal);
 };

@@ -312,6 +312,11 @@ const migrations: readonly Migration[] = [
     sql: `drop table if exists perdure.commit_paths; ${projectionTables.commit_paths}`,
     rebuilds: true,
   },
+  // Blobs stored before count for no member.
+  {
+    oldestReader: '0.1.0',
+    sql: `alter table perdure.blobs add column member text collate "C" not null default ''`,
+  },
 ];
 
 /** The number of the last migration. */

@@ -100,9 +100,9 @@ CREATE INDEX IF NOT EXISTS events_naming_blobs ON events (workspace, session, se
 CREATE UNIQUE INDEX IF NOT EXISTS blobs_by_hash ON blobs (workspace, hash);
 `;
 
-/** The blobs that count for quotas. Holds their size, because `counted` follows the content in a row. */
+/** The blobs that count for quotas. Holds size and member, because `counted` follows the content in a row. */
 export const countedBlobsIndex = `
-CREATE INDEX IF NOT EXISTS blobs_counted ON blobs (workspace, hash, size) WHERE counted = 1;
+CREATE INDEX IF NOT EXISTS blobs_counted ON blobs (workspace, hash, size, member) WHERE counted = 1;
 `;
 
 /** The migration to schema n is at index n - 1. A released migration must not change; append a new one instead. */
@@ -213,11 +213,20 @@ UPDATE blobs SET counted = 0 WHERE
   OR (workspace, lower(hex(hash))) IN (
     SELECT s.workspace, part.value ->> 'blob' FROM snapshots s, json_each(iif(json_valid(s.manifest), s.manifest, '{}')) part
     WHERE part.type = 'object' AND part.value ->> 'blob' IS NOT NULL);
-${countedBlobsIndex}
+CREATE INDEX blobs_counted ON blobs (workspace, hash, size) WHERE counted = 1;
 `,
   },
   // Rows of bookkeeping have no provenance.
   { oldestReader: '0.1.0', sql: `DROP TABLE IF EXISTS commit_paths; ${projectionTables}`, rebuilds: true },
+  // Blobs stored before count for no member.
+  {
+    oldestReader: '0.1.0',
+    sql: `
+ALTER TABLE blobs ADD COLUMN member TEXT NOT NULL DEFAULT '';
+DROP INDEX IF EXISTS blobs_counted;
+${countedBlobsIndex}
+`,
+  },
 ];
 
 /** A single statement, because another process may fill the file between two statements. */

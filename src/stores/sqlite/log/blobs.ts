@@ -3,6 +3,7 @@ import type { BlobHash, LooseBlob, LooseBlobs } from '../../../core/ports/blobs.
 import { blobHash } from '../../../core/session/events/chain.ts';
 import type { WorkspaceId } from '../../../schema/ids.ts';
 import { decodeBlobSync, type EncodedBlob, encodeBlobSync } from '../../codec/payload-codec.ts';
+import type { CountedBytes } from '../../log/meter.ts';
 import { lazyStatement } from '../file/lazy-statement.ts';
 
 export interface Blobs {
@@ -12,8 +13,8 @@ export interface Blobs {
   sizeOf(workspace: WorkspaceId, hash: Uint8Array): number;
   /** Keeps an intact blob and repairs a damaged one. The blob counts for no quota, because its log does. */
   write(workspace: WorkspaceId, blob: EncodedBlob): void;
-  /** Like `write`, for a blob that counts for quotas. Returns the bytes that were not counted before. */
-  put(workspace: WorkspaceId, blob: EncodedBlob): number;
+  /** Like `write`, for a blob that counts for a member. Returns the bytes that were not counted before. */
+  put(workspace: WorkspaceId, blob: EncodedBlob, member: string): CountedBytes;
   /** Like `write`, but compresses only if needed. Returns the hash. */
   writeBytes(workspace: WorkspaceId, bytes: Uint8Array): Uint8Array;
   /** Returns the blobs that exist, and resets their age as if they had just been written. */
@@ -24,8 +25,8 @@ export interface Blobs {
 
 export interface RemovedBlobs {
   readonly hashes: readonly BlobHash[];
-  /** The size of those that counted for quotas. */
-  readonly countedBytes: number;
+  /** The sizes of those that counted for quotas, below 0. */
+  readonly freed: readonly CountedBytes[];
 }
 
 interface BlobRow {
@@ -50,12 +51,15 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
   const select = db.prepare('SELECT size, encoding, bytes FROM blobs WHERE workspace = ? AND hash = ?');
   const size = lazyStatement(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ?');
   const insert =
-    db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes, counted) VALUES (?, ?, ?, ?, ?, ?, ?)
+    db.prepare(`INSERT INTO blobs (workspace, hash, put_at, size, encoding, bytes, counted, member) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET put_at = excluded.put_at, size = excluded.size, encoding = excluded.encoding, bytes = excluded.bytes,
-      counted = max(counted, excluded.counted)
+      member = iif(counted < excluded.counted, excluded.member, member), counted = max(counted, excluded.counted)
     WHERE bytes <> excluded.bytes OR size <> excluded.size OR put_at < excluded.put_at - ${touchAfterMs}
       OR counted < excluded.counted`);
-  const countedSize = lazyStatement(db, 'SELECT size FROM blobs WHERE workspace = ? AND hash = ? AND counted = 1');
+  const counted = lazyStatement(
+    db,
+    'SELECT size AS bytes, member FROM blobs WHERE workspace = ? AND hash = ? AND counted = 1',
+  );
   const age = db.prepare('SELECT put_at AS putAt FROM blobs WHERE workspace = ? AND hash = ?');
   const renew = db.prepare('UPDATE blobs SET put_at = ? WHERE workspace = ? AND hash = ?');
   const loose = lazyStatement(
@@ -67,12 +71,12 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     db,
     `DELETE FROM blobs
     WHERE workspace = ?1 AND hash IN (SELECT unhex(value) FROM json_each(?2)) AND ${usedAt} < ?3 AND ${isLoose}
-    RETURNING lower(hex(hash)) AS hash, size * counted AS countedBytes`,
+    RETURNING lower(hex(hash)) AS hash, -size * counted AS bytes, member`,
   );
-  const insertBlob = (workspace: WorkspaceId, { hash, size, encoding, stored }: EncodedBlob, counted: 0 | 1): void => {
-    insert.run(workspace, hash, Date.now(), size, encoding, stored, counted);
+  const insertBlob = (workspace: WorkspaceId, { hash, size, encoding, stored }: EncodedBlob, member?: string): void => {
+    insert.run(workspace, hash, Date.now(), size, encoding, stored, member === undefined ? 0 : 1, member ?? '');
   };
-  const write: Blobs['write'] = (workspace, blob) => insertBlob(workspace, blob, 0);
+  const write: Blobs['write'] = (workspace, blob) => insertBlob(workspace, blob);
   const read: Blobs['read'] = (workspace, hash) => {
     const row = select.get(workspace, hash) as BlobRow | undefined;
     return row && intactContent(row, hash);
@@ -81,10 +85,10 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
     read,
     sizeOf: (workspace, hash) => Number(size().get(workspace, hash)?.size ?? 0),
     write,
-    put: (workspace, blob) => {
-      const before = Number(countedSize().get(workspace, blob.hash)?.size ?? 0);
-      insertBlob(workspace, blob, 1);
-      return blob.size - before;
+    put: (workspace, blob, member) => {
+      const before = counted().get(workspace, blob.hash) as unknown as CountedBytes | undefined;
+      insertBlob(workspace, blob, member);
+      return { member: before?.member ?? member, bytes: blob.size - (before?.bytes ?? 0) };
     },
     writeBytes: (workspace, bytes) => {
       const hash = blobHash(bytes);
@@ -110,7 +114,7 @@ export const openBlobs = (db: DatabaseSync): Blobs => {
       const removed = remove().all(workspace, JSON.stringify(hashes), usedBefore);
       return {
         hashes: removed.map(({ hash }) => String(hash)),
-        countedBytes: removed.reduce((sum, each) => sum + Number(each.countedBytes), 0),
+        freed: removed.map(({ member, bytes }) => ({ member: String(member), bytes: Number(bytes) })),
       };
     },
   };

@@ -49,7 +49,7 @@ const addCopy = (tables: Tables, workspace: WorkspaceId, copy: SessionCopy, owne
 
 /** One transaction stays open from piece to piece; the writer thread does nothing else meanwhile. */
 export const openCopyImport = (db: DatabaseSync, tables: Tables): CopyImport => {
-  let into: WorkspaceId | undefined;
+  let into: { readonly workspace: WorkspaceId; readonly owner: MemberId | undefined } | undefined;
   return {
     begin: () => {
       into = undefined;
@@ -59,11 +59,11 @@ export const openCopyImport = (db: DatabaseSync, tables: Tables): CopyImport => 
     },
     add: (workspace, copy, owner) => {
       if (!db.isTransaction) throw new Error('importAdd was called without importBegin');
-      into = workspace;
+      into = { workspace, owner };
       return addCopy(tables, workspace, copy, owner);
     },
     commit: () => {
-      if (into !== undefined) tables.ledger.recountImport(into);
+      if (into) tables.ledger.recountImport(into.workspace, into.owner);
       tables.files.check();
       db.exec('COMMIT');
     },

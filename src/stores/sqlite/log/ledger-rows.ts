@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { QuotaRefusal } from '../../../core/ports/ledger.ts';
 import { quotaError } from '../../../core/session/quota-refusal.ts';
-import type { WorkspaceId } from '../../../schema/ids.ts';
+import type { MemberId, WorkspaceId } from '../../../schema/ids.ts';
 import { checkImport, checkQuotas, type Quotas, quotaOf } from '../../log/check-quotas.ts';
-import type { Metered } from '../../log/meter.ts';
+import type { CountedBytes, Metered } from '../../log/meter.ts';
 import { type DayUsage, LedgerCount } from '../../log/recount-ledger.ts';
 import { parseState } from '../../log/stored-summary.ts';
 import { eachRow } from '../file/each-row.ts';
@@ -15,8 +15,8 @@ export interface LedgerRows {
   enter(workspace: WorkspaceId, metered: Metered | undefined): QuotaRefusal | undefined;
   /** Counts all rows anew. Removes them if the workspace has no quotas. */
   recount(workspace: WorkspaceId): void;
-  /** Counts all rows anew after an import. Throws if the workspace has more than its quota. */
-  recountImport(workspace: WorkspaceId): void;
+  /** Counts all rows anew after an import. Throws if the workspace or the owner has more than its quota. */
+  recountImport(workspace: WorkspaceId, owner: MemberId | undefined): void;
 }
 
 /** Without the charges of bundles, because their usage happened in another store. */
@@ -41,7 +41,10 @@ export const openLedgerRows = (db: DatabaseSync): LedgerRows => {
   const clear = lazyStatement(db, 'DELETE FROM ledger WHERE workspace = ?');
   const states = lazyStatement(db, 'SELECT summary FROM sessions WHERE workspace = ?');
   const usage = lazyStatement(db, usageByDay);
-  const blobs = lazyStatement(db, 'SELECT sum(size) AS bytes FROM blobs WHERE workspace = ? AND counted = 1');
+  const blobs = lazyStatement(
+    db,
+    'SELECT member, sum(size) AS bytes FROM blobs WHERE workspace = ? AND counted = 1 GROUP BY member',
+  );
 
   const quotasOf = (workspace: WorkspaceId): Quotas =>
     new Map(
@@ -65,7 +68,7 @@ export const openLedgerRows = (db: DatabaseSync): LedgerRows => {
     const count = new LedgerCount();
     for (const { summary } of eachRow<{ summary: string }>(states(), workspace)) count.addSession(parseState(summary));
     for (const row of eachRow<DayUsage>(usage(), workspace)) count.addUsage(row);
-    count.addBlobs(Number(blobs().get(workspace)?.bytes ?? 0));
+    for (const row of eachRow<CountedBytes>(blobs(), workspace)) count.addBlobs(row);
     addAll(workspace, count.rows());
     return quotas;
   };
@@ -79,8 +82,8 @@ export const openLedgerRows = (db: DatabaseSync): LedgerRows => {
       return refusal;
     },
     recount: (workspace) => void recount(workspace),
-    recountImport: (workspace) => {
-      const refusal = checkImport(recount(workspace), rowOf(workspace));
+    recountImport: (workspace, owner) => {
+      const refusal = checkImport(recount(workspace), owner, rowOf(workspace));
       if (refusal) throw quotaError(workspace, refusal);
     },
   };

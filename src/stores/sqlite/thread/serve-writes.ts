@@ -51,11 +51,11 @@ const openWriter = (data: ThreadData) => {
         for (const [key, snapshot] of puts) tables.snapshots.put(key, snapshot);
       }),
     }),
-    putBlobs: (workspace: WorkspaceId, given: readonly NewBlob[]) => {
+    putBlobs: (workspace: WorkspaceId, given: readonly NewBlob[], member = '') => {
       const encoded = encodeBlobsSync(given);
       return {
         value: inAllowed(() => {
-          const added = encoded.reduce((sum, blob) => sum + tables.blobs.put(workspace, blob), 0);
+          const added = encoded.map((blob) => tables.blobs.put(workspace, blob, member));
           const refusal = tables.ledger.enter(workspace, meterBlobs(added));
           if (refusal) throw quotaError(workspace, refusal);
         }),
@@ -67,7 +67,7 @@ const openWriter = (data: ThreadData) => {
     removeBlobs: (workspace: WorkspaceId, hashes: readonly BlobHash[], usedBefore: number) => ({
       value: inAllowed(() => {
         const removed = tables.blobs.remove(workspace, hashes, usedBefore);
-        tables.ledger.enter(workspace, meterBlobs(-removed.countedBytes));
+        tables.ledger.enter(workspace, meterBlobs(removed.freed));
         return removed.hashes;
       }),
     }),
