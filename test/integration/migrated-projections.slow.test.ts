@@ -25,6 +25,7 @@ CREATE TABLE tool_calls (
 CREATE INDEX tool_calls_by_tool ON tool_calls (workspace, tool, at, session, seq);
 ALTER TABLE sessions DROP COLUMN claim; ALTER TABLE sessions DROP COLUMN imported_from;
 DROP INDEX blobs_counted; ALTER TABLE blobs DROP COLUMN counted;
+ALTER TABLE blobs DROP COLUMN member;
 DROP TABLE ledger;
 UPDATE meta SET schema = 2, oldest_reader = '0.0.1';`,
   postgres: `
@@ -49,7 +50,7 @@ alter table perdure.tool_calls enable row level security;
 alter table perdure.tool_calls force row level security;
 alter table perdure.sessions drop column claim; alter table perdure.sessions drop column imported_from;
 alter type perdure.new_head drop attribute claim;
-alter table perdure.blobs drop column counted;
+alter table perdure.blobs drop column counted, drop column member;
 drop function perdure.admit; drop function perdure.enter_ledger; drop table perdure.ledger;
 update perdure.meta set schema = 3, oldest_reader = '0.0.1';`,
 };
