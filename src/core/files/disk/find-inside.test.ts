@@ -70,8 +70,12 @@ describe('[FILE11] a path that leads out of a worktree on a real disk is rejecte
 
 test('[FILE11] a path inside the worktree is found, also through links', async () => {
   for (const path of ['a/file', './a//file', 'inner/file', 'a/../a/file', join(folder, 'a/file')]) {
-    expect(await findInside(folder, path)).toEqual({ real: join(folder, 'a/file'), name: 'a/file' });
+    expect(await findInside(folder, path)).toEqual({ root: folder, real: join(folder, 'a/file'), name: 'a/file' });
   }
-  expect(await findInside(folder, '.')).toEqual({ real: folder, name: '.' });
-  expect(await findInside(folder, 'new/deep')).toEqual({ real: join(folder, 'new/deep'), name: 'new/deep' });
+  expect(await findInside(folder, '.')).toEqual({ root: folder, real: folder, name: '.' });
+  expect(await findInside(folder, 'new/deep')).toEqual({
+    root: folder,
+    real: join(folder, 'new/deep'),
+    name: 'new/deep',
+  });
 });
